@@ -29,8 +29,8 @@ struct fovea_engine *fovea_engine_copy_with(const struct fovea_engine *engine, u
 /// A copy of an engine without a profile whose defaults are those of an L2 of so many bytes. NULL if there is no
 /// memory.
 struct fovea_engine *fovea_engine_copy_of_l2(const struct fovea_engine *engine, uint32_t bytes);
-/// A copy of an engine without the micro-kernels for which banned[variant] is not 0, among those that plans choose by
-/// shape; the kernels assigned to classes stay. NULL if there is no memory.
+/// A copy of an engine without a profile whose quarantine also has the variants for which banned[variant] is not 0:
+/// each slot has the next best one. NULL if there is no memory.
 struct fovea_engine *fovea_engine_copy_without(const struct fovea_engine *engine, const uint8_t *banned);
 /// What may be chosen in an engine, and what was chosen.
 const struct fovea_choice *fovea_engine_choice(const struct fovea_engine *engine);

@@ -325,13 +325,12 @@ struct fovea_engine *fovea_engine_copy_without(const struct fovea_engine *engine
     struct fovea_engine *const copy = malloc(sizeof *copy);
     if (copy) {
         *copy = *engine;
-        copy->kernels.gemm_tile_count = 0;
-        for (uint32_t i = 0; i < engine->kernels.gemm_tile_count; i++) {
-            const struct fovea_gemm_kernel *const tile = &engine->kernels.gemm_tiles[i];
-            if (!banned[tile->variant]) {
-                copy->kernels.gemm_tiles[copy->kernels.gemm_tile_count++] = *tile;
-            }
+        for (uint32_t i = 0; i < FOVEA_VARIANTS; i++) {
+            copy->choice.quarantined[i] |= banned[i] != 0;
+            copy->choice.chosen[i] = 0;
         }
+        fovea_resolve(&copy->choice, &copy->kernels);
+        fovea_tuning_defaults(&copy->machine, &copy->kernels);
     }
     return copy;
 }

@@ -12,6 +12,8 @@
 
 struct tune_end; // tune/measure.h
 
+enum { TUNE_RUNS = 3 };
+
 struct tune_case {
     const struct tune_case_kind *kind;
     uint32_t class;
@@ -25,8 +27,14 @@ struct tune_case_kind {
     void (*release)(void *ready);
     bool (*same)(const void *a, const void *b);     ///< two prepared candidates do the same work
     double (*seconds)(void *ready, uint64_t calls); ///< CPU time per call, over this many calls
-    bool (*verify)(void *ready, bool every_way);    ///< gives the bits of the scalar path; every_way: also task by task
+    /// Gives the bits of the scalar path. every_way: also over operands that begin within a cache line, where it is
+    /// timed over such, and a GEMM task by task.
+    bool (*verify)(void *ready, bool every_way);
+    /// The variants that compute it, that of most of the work first; -1: none.
+    void (*runs)(const void *ready, int32_t variants[TUNE_RUNS]);
 };
+/// What `runs` tells, of names of which some may be NULL.
+void tune_runs_of(const char *const names[TUNE_RUNS], int32_t variants[TUNE_RUNS]);
 
 /// The shape of a GEMM case.
 struct tune_shape {

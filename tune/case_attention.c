@@ -130,19 +130,35 @@ static double seconds(void *state, uint64_t calls)
     return (bench_seconds(1) - start) / (double)calls;
 }
 
-static bool verify(void *state, bool every_way)
+static bool is_right(const struct attention_ready *ready, const float *kv)
 {
-    (void)every_way;
-    struct attention_ready *const ready = state;
     struct attention_case *const c = ready->c;
     const struct tune_attention_shape *const s = &c->shape;
-    const struct fovea_attention_args args = args_of(c, c->kv.own, c->out);
+    const struct fovea_attention_args args = args_of(c, kv, c->out);
     memset(c->out, 0xff, out_bytes(s));
     tune_room_spoil(&c->room);
     bool ok = fovea_attention(ready->plan, &args, c->room.shared, c->room.scratch, NULL) == FOVEA_OK;
     for (size_t h = 0; h < s->heads && ok; h++)
         ok = memcmp(c->out + h * s->q * s->dim, c->want, out_bytes(s) / s->heads) == 0;
     return ok;
+}
+
+static bool verify(void *state, bool every_way)
+{
+    const struct attention_ready *const ready = state;
+    bool ok = is_right(ready, ready->c->kv.own);
+    if (ok && every_way) {
+        ok = is_right(ready, tune_walk_shift(&ready->c->kv, true));
+        tune_walk_shift(&ready->c->kv, false);
+    }
+    return ok;
+}
+
+static void runs(const void *state, int32_t variants[TUNE_RUNS])
+{
+    struct fovea_attention_facts facts;
+    fovea_attention_facts(((const struct attention_ready *)state)->plan, &facts);
+    tune_runs_of((const char *[TUNE_RUNS]){facts.kernel, facts.blocks[1].kernel}, variants);
 }
 
 // Runs the scalar path on the first head.
@@ -199,7 +215,7 @@ static bool make_kv(struct attention_case *c, const struct fovea_engine *engine)
 
 struct tune_case *tune_case_attention(const struct fovea_engine *engine, const struct tune_attention_shape *s)
 {
-    static const struct tune_case_kind kind = {destroy, prepare, release, plans_same, seconds, verify};
+    static const struct tune_case_kind kind = {destroy, prepare, release, plans_same, seconds, verify, runs};
     struct attention_case *const c = calloc(1, sizeof *c);
     if (!c)
         return NULL;

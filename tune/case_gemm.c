@@ -193,16 +193,24 @@ static void spoil(struct gemm_case *c)
     tune_room_spoil(&c->room);
 }
 
+static bool whole_is_right(const struct gemm_ready *ready, const void *b)
+{
+    struct gemm_case *const c = ready->c;
+    const struct fovea_gemm_args args = args_of(c, b);
+    spoil(c);
+    return fovea_gemm(ready->plan, &args, c->room.shared, c->room.scratch, NULL) == FOVEA_OK && same(c);
+}
+
 // In one thread, which runs it as a whole; and task by task, as several threads do.
 static bool verify(void *state, bool every_way)
 {
     struct gemm_ready *const ready = state;
     struct gemm_case *const c = ready->c;
-    const struct fovea_gemm_args args = args_of(c, c->b.own);
-    spoil(c);
-    bool ok = fovea_gemm(ready->plan, &args, c->room.shared, c->room.scratch, NULL) == FOVEA_OK && same(c);
+    bool ok = whole_is_right(ready, c->b.own);
     if (!ok || !every_way)
         return ok;
+    ok = whole_is_right(ready, tune_walk_shift(&c->b, true));
+    const struct fovea_gemm_args args = args_of(c, tune_walk_shift(&c->b, false));
     spoil(c);
     const struct fovea_work *const work = ready->plan;
     for (uint32_t phase = 0; phase < work->phases && ok; phase++)
@@ -211,9 +219,16 @@ static bool verify(void *state, bool every_way)
     return ok && same(c);
 }
 
+static void runs(const void *state, int32_t variants[TUNE_RUNS])
+{
+    struct fovea_gemm_facts facts;
+    fovea_gemm_facts(((const struct gemm_ready *)state)->plan, &facts);
+    tune_runs_of((const char *[TUNE_RUNS]){facts.kernel, facts.edge, facts.first}, variants);
+}
+
 struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct tune_shape *shape)
 {
-    static const struct tune_case_kind kind = {destroy, prepare, release, plans_same, seconds, verify};
+    static const struct tune_case_kind kind = {destroy, prepare, release, plans_same, seconds, verify, runs};
     static const char *const forms[] = {"packed", "nn", "nt"};
     struct gemm_case *const c = calloc(1, sizeof *c);
     if (!c)

@@ -57,9 +57,15 @@ static bool verify(void *state, bool every_way)
     return ok;
 }
 
+static void runs(const void *ready, int32_t variants[TUNE_RUNS])
+{
+    variants[0] = (int32_t)(((const struct slot_ready *)ready)->variant - check_variants);
+    variants[1] = variants[2] = -1;
+}
+
 struct tune_case *tune_case_slot(uint32_t class)
 {
-    static const struct tune_case_kind kind = {destroy, prepare, release, same, seconds, verify};
+    static const struct tune_case_kind kind = {destroy, prepare, release, same, seconds, verify, runs};
     struct tune_case *const c = calloc(1, sizeof *c);
     if (c) {
         c->kind = &kind;

@@ -11,6 +11,8 @@
 #include "tune/case.h"
 #include "tune/measure.h"
 
+#include <string.h>
+
 static const struct {
     size_t m, n, k;
 } gemm_shapes[] = {
@@ -236,6 +238,12 @@ void tune_cases_destroy(struct tune_case *const *cases, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         cases[i]->kind->destroy(cases[i]);
+}
+
+void tune_runs_of(const char *const names[TUNE_RUNS], int32_t variants[TUNE_RUNS])
+{
+    for (uint32_t i = 0; i < TUNE_RUNS; i++)
+        variants[i] = names[i] ? fovea_variant_find(names[i], strlen(names[i])) : -1;
 }
 
 bool tune_is_tuned_on(size_t m, size_t n, size_t k)

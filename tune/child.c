@@ -72,8 +72,10 @@ static enum wait wait_byte(int from, pid_t child, struct tune_patience *patience
             return WAIT_ANSWERED;
         }
         silent += ready == 0 ? slice : 0;
-        if (silent >= patience->silence || work >= most)
+        if (work >= most)
             return WAIT_HANGS;
+        if (silent >= patience->silence)
+            return work >= patience->work / 10 ? WAIT_HANGS : WAIT_GAVE_UP; // kernels do not sleep: the machine did
     }
     return WAIT_GAVE_UP;
 }

@@ -18,7 +18,8 @@ extern const char *const tune_verdict_names[];
 
 /// How long to wait for answers.
 struct tune_patience {
-    double silence; ///< seconds of silence after which a child counts as hanging
+    double silence; ///< seconds of silence after which a child counts as hanging, if it has worked for a tenth of
+                    ///< `work` meanwhile; otherwise it did not get a core, and there is no verdict
     double work;    ///< or CPU seconds of its own, if these are also 20 times what any earlier answer took: an endless
                     ///< loop is detected sooner than a sleep, and a busy machine is not taken for a hang
     double until;   ///< time (tune_now) at which waiting ends, without a verdict

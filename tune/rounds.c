@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/rounds.c - the order of classes, their shares of the time, and what is searched again.
+// tune/rounds.c - searches classes, and again what is worth it, and keeps what is proved.
 //
 // The border between near and far comes first, then the classes on both sides of it. While there is time everything is
 // searched again, starting from what was found, so that a choice made or missed in a disturbed moment does not persist.
-// The border then ends up where the choices of both sides are equally good.
+// The border then ends up where the choices of both sides are equally good. Whenever it ends, the choices of all classes
+// were proved with the border that is kept.
 #include "tune/rounds.h"
+#include "tune/order.h"
 #include "tune/write.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { ROUNDS = 4 };
 
@@ -20,50 +20,8 @@ struct past {
     bool open;  // to be searched, or searched again because it is undecided
     bool stale; // its initial choice must be proved anew, or is dropped
     bool moved; // its problems have changed since it was proved
+    bool tried; // it was searched since
 };
-
-// The border first, then classes in order of importance to most programs.
-static uint32_t order_classes(const char *only, uint32_t classes[FOVEA_TUNED_CLASSES])
-{
-    static const struct {
-        enum fovea_gemm_rows rows;
-        bool far;
-    } places[] = {{FOVEA_SOME, true},  {FOVEA_MANY, true},  {FOVEA_FEW, true},      {FOVEA_SEVERAL, true},
-                  {FOVEA_SOME, false}, {FOVEA_MANY, false}, {FOVEA_SEVERAL, false}, {FOVEA_FEW, false}};
-    static const enum fovea_gemm_form forms[FOVEA_FORMS] = {FOVEA_FORM_PACKED, FOVEA_FORM_NT, FOVEA_FORM_NN};
-    uint32_t count = 0, chosen = 0;
-    classes[count++] = FOVEA_CLASS_CACHE;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        for (size_t j = 0; j < FOVEA_FORMS; j++)
-            classes[count++] = fovea_gemm_number((struct fovea_gemm_class){places[i].rows, places[i].far, forms[j]});
-    for (uint32_t class = FOVEA_GEMM_CLASSES; class < FOVEA_TUNED_CLASSES; class ++)
-        if (class != FOVEA_CLASS_CACHE && fovea_class_is_tuned(class))
-            classes[count++] = class;
-    for (uint32_t i = 0; i < count; i++) {
-        char name[80];
-        snprintf(name, sizeof name, "%s %s", fovea_class_names[classes[i]].of, fovea_class_names[classes[i]].name);
-        if (!only || strstr(name, only))
-            classes[chosen++] = classes[i];
-    }
-    return chosen;
-}
-
-uint32_t tune_classes_of(const char *only)
-{
-    uint32_t classes[FOVEA_TUNED_CLASSES];
-    return order_classes(only, classes);
-}
-
-// Long products need more time for the same number of pairs; most slots have a single kernel and need none.
-static double share(uint32_t class)
-{
-    static const double rows[] = {[FOVEA_FEW] = 4, [FOVEA_SEVERAL] = 5, [FOVEA_SOME] = 8, [FOVEA_MANY] = 12};
-    const struct fovea_class of = fovea_class(class);
-    return of.kind == FOVEA_TUNED_SLOT        ? 0.2
-           : of.kind == FOVEA_TUNED_CACHE     ? 16
-           : of.kind == FOVEA_TUNED_ATTENTION ? 6
-                                              : rows[of.gemm.rows] * (of.gemm.far ? 1 : 0.6);
-}
 
 // An engine with the proved choices of the classes, for searching the border.
 static struct fovea_engine *tuned_engine(const struct fovea_engine *engine, const struct fovea_profile *profile)
@@ -116,7 +74,9 @@ static void search_class(struct tune_search *s, uint32_t class, double seconds, 
     s->undecided = s->refuted = s->adopted = false;
     s->best = tune_default(s->engine, class, s->quarantine);
     s->track.count = tune_cases(s->engine, class, s->effort->cases, &s->end, s->track.cases);
-    if (s->track.count && tune_search_class(s, from, proved) && tune_now() < s->end.deadline && s->adopted) {
+    const bool searched = s->track.count && tune_search_class(s, from, proved);
+    s->adopted = searched && s->adopted && tune_now() < s->end.deadline;
+    if (s->adopted) {
         profile->has[class] = 1;
         profile->tuned[class] = s->best;
         profile->evidence[class] = s->evidence;
@@ -139,14 +99,58 @@ static void keep_or_forget(struct tune_search *s, uint32_t class, struct past *p
                                                       : s->best,
                           .known = true,
                           .open = s->undecided,
-                          .stale = past->stale && !s->adopted && !s->refuted};
+                          .stale = past->stale && !s->adopted && !s->refuted,
+                          .moved = past->moved && !s->adopted && !s->refuted,
+                          .tried = s->track.count != 0};
+}
+
+// Goes on without what was put into quarantine.
+static void leave_banned(struct tune_search *s)
+{
+    if (s->banned) {
+        tune_move(s, fovea_engine_copy_without(s->engine, s->quarantine));
+        move_border(s); // that has the default's
+    }
+    s->banned = false;
+}
+
+// To be called before the border is searched: remembers what is proved with this one, unless classes are still to be
+// searched with it.
+static void remember(struct tune_run *run, const struct past *past)
+{
+    bool waits = false;
+    for (uint32_t class = 0; class < FOVEA_GEMM_CLASSES; class ++)
+        waits |= past[class].moved && !past[class].tried;
+    if (!waits) {
+        run->before = run->result->profile;
+        run->moved = false;
+    }
+}
+
+// Forgets what was proved on problems that are no longer those of its class; or, if the time did not suffice to search
+// all such classes again, goes back to the border with which they were proved.
+static void settle(struct tune_run *run, const struct past *past)
+{
+    struct fovea_profile *const profile = &run->result->profile;
+    bool back = false;
+    for (uint32_t class = 0; class < FOVEA_GEMM_CLASSES && run->moved; class ++)
+        back |= run->before.has[class] && past[class].moved && !past[class].tried;
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
+        if (back && (class < FOVEA_GEMM_CLASSES || class == FOVEA_CLASS_CACHE)) {
+            profile->has[class] = run->before.has[class];
+            profile->tuned[class] = run->before.tuned[class];
+            profile->evidence[class] = run->before.evidence[class];
+        } else if (past[class].moved) {
+            tune_forget(profile, class);
+        }
+    }
 }
 
 // Searches the open classes; false when the time is over.
 static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, const uint32_t *classes,
                          struct past *past)
 {
-    const struct tune_run *const run = s->owner;
+    struct tune_run *const run = s->owner;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t class = classes[i];
         struct past *const p = &past[class];
@@ -157,19 +161,27 @@ static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, 
             return false;
         double shares = 0; // shares of the open classes, which may have become more
         for (uint32_t j = i; j < count; j++)
-            shares += past[classes[j]].open ? share(classes[j]) : 0;
-        search_class(s, class, left * share(class) / shares, p->known ? &p->best : NULL,
+            shares += past[classes[j]].open ? tune_share(classes[j]) : 0;
+        if (class == FOVEA_CLASS_CACHE)
+            remember(run, past);
+        search_class(s, class, left * tune_share(class) / shares, p->known ? &p->best : NULL,
                      run->result->profile.has[class] && !p->stale);
-        if (tune_now() >= s->end.deadline)
-            return false;
-        keep_or_forget(s, class, p);
-        run->result->classes_done += round == 0 && s->track.count != 0;
-        run->result->classes_left += round == 0 && s->track.count == 0 && !tune_stopped(&s->end);
+        const bool late = tune_now() >= s->end.deadline;
+        if (s->adopted || !late)
+            keep_or_forget(s, class, p);
         if (class == FOVEA_CLASS_CACHE && move_border(s)) {
             s->known_from = s->trial_count; // classes are represented by other cases now
-            for (uint32_t other = 0; other < FOVEA_GEMM_CLASSES; other++)
+            run->moved = true;
+            for (uint32_t other = 0; other < FOVEA_GEMM_CLASSES; other++) {
                 past[other].open = past[other].stale = past[other].moved = true;
+                past[other].tried = false;
+            }
         }
+        leave_banned(s);
+        if (late)
+            return false;
+        run->result->classes_done += round == 0 && s->track.count != 0;
+        run->result->classes_left += round == 0 && s->track.count == 0 && !tune_stopped(&s->end);
     }
     return true;
 }
@@ -180,7 +192,7 @@ void tune_rounds(struct tune_search *s)
     const struct fovea_profile *const start = run->options->start;
     uint32_t classes[FOVEA_TUNED_CLASSES];
     struct past past[FOVEA_TUNED_CLASSES];
-    const uint32_t count = run->result->classes = order_classes(run->options->only, classes);
+    const uint32_t count = run->result->classes = tune_order(run->options->only, classes);
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
         past[class] = (struct past){.open = true, .stale = run->result->profile.has[class]};
         if (start && start->has[class]) {
@@ -192,8 +204,6 @@ void tune_rounds(struct tune_search *s)
     for (uint32_t round = 0; round < ROUNDS && search_round(s, round, count, classes, past); round++)
         for (uint32_t i = 0; i < count && round == 0 && s->effort->again; i++)
             past[classes[i]].open |= fovea_class(classes[i]).kind != FOVEA_TUNED_SLOT;
-    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) // proved on problems that are no longer the class's
-        if (past[class].moved)
-            tune_forget(&run->result->profile, class);
+    settle(run, past);
     run->result->interrupted = tune_stopped(&s->end);
 }

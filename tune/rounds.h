@@ -10,8 +10,11 @@ struct tune_run {
     const struct tune_options *options;
     struct tune_result *result;
     double budget;
-    struct fovea_engine *owned; ///< NULL, or the engine of the search: that of the options with the measured L2,
-                                ///< without the quarantined kernels, and possibly with another border
+    struct fovea_engine *owned;  ///< NULL, or the engine of the search: that of the options with the measured L2,
+                                 ///< without the quarantined kernels, and possibly with another border
+    struct fovea_profile before; ///< what was proved before the border moved for the first time since all GEMM classes
+                                 ///< were searched; moved: it has
+    bool moved;
 };
 
 /// Goes on with another engine, which then belongs to the run; NULL: with the one there is.

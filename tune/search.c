@@ -184,7 +184,7 @@ static bool is_hopeless(struct tune_search *s, struct tune_racer *from)
 // The initial incumbent: the given choice, if it is right and not hopeless; otherwise the default.
 static bool begin(struct tune_search *s, const struct fovea_tuned *from)
 {
-    s->trusted = -1;
+    memset(s->trusted, 0, sizeof s->trusted);
     if (from && (from->kernel < 0 || !s->quarantine[from->kernel]) &&
         tune_racer_start(&s->incumbent, &s->track, s->engine, s->class, from)) {
         if (tune_is_right(s, &s->incumbent) && !is_hopeless(s, &s->incumbent))
@@ -199,9 +199,10 @@ bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bo
     s->adopted = s->undecided = s->refuted = false;
     s->count = 0;
     s->reserve = 0;
-    if (!begin(s, from))
+    if (!begin(s, from)) {
+        s->undecided = s->banned; // an engine without what is wrong may be right
         return false;
-    s->trusted = s->incumbent.tuned.kernel;
+    }
     for (uint32_t i = 0; i < s->track.count; i++)
         s->incumbent.affected[i] = true;
     if (!tune_over(&s->end)) // otherwise there is no time for a pair

@@ -33,6 +33,7 @@ struct tune_search {
     void (*tamper)(struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *tuned);
     void *owner;
     uint8_t quarantine[FOVEA_VARIANTS]; ///< values of enum fovea_quarantine
+    bool banned;                        ///< something was put there since the engine was made
     uint32_t failures;                  ///< candidates with wrong bits
     struct tune_trial *trials;
     size_t trial_count, trial_room;
@@ -43,8 +44,8 @@ struct tune_search {
     struct tune_racer incumbent, *racers; ///< TUNE_CANDIDATES_MAX
     size_t trial_of[TUNE_CANDIDATES_MAX];
     uint32_t count;
-    int32_t trusted; ///< a kernel that has been right in this class, so it is not blamed for failures; -1: none
-    double reserve;  ///< seconds that the proof will take
+    bool trusted[FOVEA_VARIANTS]; ///< variants that have been right in this class: others are blamed for failures
+    double reserve;               ///< seconds that the proof will take
     // what came out
     struct fovea_tuned best;
     bool adopted;   ///< best is proved to beat the default
@@ -57,9 +58,9 @@ struct tune_search {
 struct tune_trial *tune_note(struct tune_search *s, uint32_t stage, const struct fovea_tuned *tuned);
 /// Ends racer i; those after it move up.
 void tune_drop(struct tune_search *s, uint32_t i);
-/// Drops the racers that do not give the scalar path's bits, and blames their kernels.
+/// Drops the racers that do not give the scalar path's bits, and puts what they ran into quarantine.
 void tune_verify(struct tune_search *s);
-/// Whether a choice gives these bits; if not, its kernel is blamed.
+/// Whether a choice gives these bits; if not, the same.
 bool tune_is_right(struct tune_search *s, struct tune_racer *racer);
 /// The default that gives the right bits: with the best kernel of the slot that does. False if none does.
 bool tune_start_default(struct tune_search *s, struct tune_racer *racer);

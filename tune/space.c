@@ -33,6 +33,7 @@ struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t clas
 
 // The machines that the model is evaluated for: as the engine assumes it and, if less of the L2 is left to it, as that.
 enum { MACHINES = 2 };
+enum { COMBINATIONS = 512 }; // of a stage's numbers: more than any stage has, of which the nearest are kept
 static uint32_t machines(const struct fovea_engine *engine, size_t l2, struct fovea_machine out[MACHINES])
 {
     const struct fovea_machine *const said = fovea_engine_machine(engine);
@@ -128,7 +129,7 @@ static uint32_t numbers(const struct fovea_tunable *tunables, uint32_t count, ui
             bool known = value == from->values[i];
             for (uint32_t w = 0; w < v; w++)
                 known |= value == values[w];
-            for (uint32_t j = 0; j < before && !known && used < TUNE_CANDIDATES_MAX; j++) {
+            for (uint32_t j = 0; j < before && !known && used < COMBINATIONS; j++) {
                 out[used] = out[j];
                 out[used++].tuned.values[i] = value;
             }
@@ -147,7 +148,7 @@ uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t 
     uint32_t count;
     const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
     struct fovea_tuned all[TUNE_CANDIDATES_MAX];
-    struct ranked ranked[TUNE_CANDIDATES_MAX];
+    struct ranked ranked[COMBINATIONS];
     uint32_t found = 0, used = 0;
     if (stage == 0 && fovea_class_slot(class) == FOVEA_SLOTS) {
         all[found++] = tune_default(engine, class, banned);
@@ -161,6 +162,7 @@ uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t 
             models[m] = fovea_tuned_default(&of[m], class, from->kernel);
         found = numbers(tunables, count, stage, from, models, asked, ranked);
         qsort(ranked, found, sizeof *ranked, nearer);
+        found = found < TUNE_CANDIDATES_MAX ? found : TUNE_CANDIDATES_MAX;
         for (uint32_t i = 0; i < found; i++)
             all[i] = ranked[i].tuned;
     }

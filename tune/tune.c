@@ -79,7 +79,6 @@ static void verify_kernels(struct tune_search *s)
             s->failures++;
         }
     }
-    // Otherwise plans for few rows would still use a quarantined kernel, and that of their class would be blamed.
     tune_move(s, fovea_engine_copy_without(s->engine, s->quarantine));
 }
 
@@ -143,7 +142,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
 {
     struct tune_search *const s = calloc(1, sizeof *s);
     struct bench_pool *const pool = bench_pool_start(1);
-    struct tune_run run = {options, result, 0, NULL};
+    struct tune_run run = {.options = options, .result = result};
     memset(result, 0, sizeof *result);
     const bool ok = s && begin_search(s, options, pool);
     if (ok) {

@@ -94,7 +94,7 @@ static size_t prime_below(size_t count)
 bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, size_t bytes, bool far, bool header)
 {
     const size_t stride = (bytes + LINE - 1) / LINE * LINE, all = far ? walk_bytes(engine) : 0;
-    *walk = (struct tune_walk){.own = bench_alloc(bytes), .bytes = bytes, .stride = stride, .header = header};
+    *walk = (struct tune_walk){.own = bench_alloc(bytes + LINE), .bytes = bytes, .stride = stride, .header = header};
     if (far && stride)
         walk->count = prime_below(all / stride); // 0: one operand is more than the walk
     if (walk->own && (walk->count == 0 || make_area(all + LINE)))
@@ -138,11 +138,20 @@ const void *tune_walk_next(struct tune_walk *walk)
     return area.memory + walk->next * walk->stride + within;
 }
 
+void *tune_walk_shift(struct tune_walk *walk, bool within)
+{
+    char *const shifted = (char *)walk->own + WITHIN;
+    if (walk->count == 0 || walk->header)
+        return walk->own;
+    memmove(within ? shifted : walk->own, within ? walk->own : shifted, walk->bytes);
+    return within ? shifted : walk->own;
+}
+
 void tune_walk_free(struct tune_walk *walk)
 {
     if (walk->own && walk->own == area.owner.own)
         disown();
-    bench_free(walk->own, walk->bytes);
+    bench_free(walk->own, walk->bytes + LINE);
     *walk = (struct tune_walk){0};
 }
 

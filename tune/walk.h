@@ -25,6 +25,9 @@ bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, s
 void tune_walk_begin(struct tune_walk *walk);
 /// The operand of the next call: if it is far, other numbers in [-1, 1), after a header if it has one.
 const void *tune_walk_next(struct tune_walk *walk);
+/// Moves the operand itself to where it begins within a cache line, as in those samples, or back, and returns where it
+/// is. A blob, and what stays in cache, is not moved: neither begins within a line.
+void *tune_walk_shift(struct tune_walk *walk, bool within);
 void tune_walk_free(struct tune_walk *walk);
 
 /// Frees the area that contains the places of all walks; if this is not called, it lives until the end of the process.
