@@ -3,8 +3,8 @@
 //
 // The border between near and far comes first, then the classes on both sides of it. While there is time everything is
 // searched again, starting from what was found, so that a choice made or missed in a disturbed moment does not persist.
-// The border then ends up where the choices of both sides are equally good. Whenever it ends, the choices of all classes
-// were proved with the border that is kept.
+// The border then ends up where the choices of both sides are equally good. Whenever it ends, what all classes have was
+// proved with the border that is kept.
 #include "tune/rounds.h"
 #include "tune/order.h"
 #include "tune/write.h"
