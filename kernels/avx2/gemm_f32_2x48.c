@@ -83,11 +83,11 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
                                        ? fv_add(fv_mul(LOAD_C(i, j, v), scale), acc[i][j][v])
                                        : fv_fma(LOAD_C(i, j, v), scale, acc[i][j][v]);
                 }
-                // Masked stores take tens of cycles on AMD cores before Zen 5.
-                if (j < P - 1 || last == FOVEA_PANEL || FOVEA_FAULT_IS(GEMM_STORES_PAST_N)) {
+                const size_t before = (size_t)v * FV_LANES;
+                if (j < P - 1 || last >= before + FV_LANES || FOVEA_FAULT_IS(GEMM_STORES_PAST_N)) {
                     fv_store(C_OF(i, j, v), acc[i][j][v]);
-                } else {
-                    _mm256_maskstore_ps(C_OF(i, j, v), live[v], acc[i][j][v]);
+                } else if (last > before) {
+                    fv_store_tail(C_OF(i, j, v), acc[i][j][v], last - before);
                 }
             }
         }

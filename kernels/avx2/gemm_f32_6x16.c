@@ -7,6 +7,7 @@
 //
 // Lanes are columns of C and a k step is a rank-1 update: each element is one ascending fma chain (docs/numerics.md).
 #include "kernels/avx2/gemm_steps.h"
+#include "kernels/avx2/vec.h"
 #include "kernels/common/gemm_more.h"
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
@@ -94,27 +95,13 @@ GEMM_TILES(GEMM_NARROW)
 
 #pragma GCC diagnostic pop
 
-/// dst = src, n <= 16 floats. Masked stores take tens of cycles on AMD cores before Zen 5.
+/// dst = src, n <= 16 floats.
 static void copy_row(float *dst, const float *src, size_t n)
 {
-    if (n >= LANES) {
-        _mm256_storeu_ps(dst, _mm256_loadu_ps(src));
-        dst += LANES, src += LANES, n -= LANES;
+    for (; n >= LANES; dst += LANES, src += LANES, n -= LANES) {
+        fv_store(dst, fv_load(src));
     }
-    if (n >= LANES) {
-        _mm256_storeu_ps(dst, _mm256_loadu_ps(src));
-    }
-    if (n & 4) {
-        _mm_storeu_ps(dst, _mm_loadu_ps(src));
-        dst += 4, src += 4;
-    }
-    if (n & 2) {
-        _mm_storel_pi((__m64 *)dst, _mm_loadl_pi(_mm_setzero_ps(), (const __m64 *)src));
-        dst += 2, src += 2;
-    }
-    if (n & 1) {
-        *dst = *src;
-    }
+    fv_store_tail(dst, fv_load_tail(src, n), n);
 }
 
 #define GEMM_NAME(M) gemm_##M,

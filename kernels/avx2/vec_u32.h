@@ -15,6 +15,11 @@ static inline fv_i32 fv_u32_load(const uint32_t *p)
     return _mm256_loadu_si256((const __m256i *)(const void *)p);
 }
 
+static inline fv_i32 fv_u32_add(fv_i32 a, fv_i32 b)
+{
+    return _mm256_add_epi32(a, b);
+}
+
 static inline fv_i32 fv_u32_xor(fv_i32 a, fv_i32 b)
 {
     return _mm256_xor_si256(a, b);

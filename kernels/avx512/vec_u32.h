@@ -15,6 +15,11 @@ static inline fv_i32 fv_u32_load(const uint32_t *p)
     return _mm512_loadu_si512(p);
 }
 
+static inline fv_i32 fv_u32_add(fv_i32 a, fv_i32 b)
+{
+    return _mm512_add_epi32(a, b);
+}
+
 static inline fv_i32 fv_u32_xor(fv_i32 a, fv_i32 b)
 {
     return _mm512_xor_si512(a, b);

@@ -15,6 +15,11 @@ static inline fv_i32 fv_u32_load(const uint32_t *p)
     return vreinterpretq_s32_u32(vld1q_u32(p));
 }
 
+static inline fv_i32 fv_u32_add(fv_i32 a, fv_i32 b)
+{
+    return vaddq_s32(a, b);
+}
+
 static inline fv_i32 fv_u32_xor(fv_i32 a, fv_i32 b)
 {
     return veorq_s32(a, b);
