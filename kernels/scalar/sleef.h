@@ -3,6 +3,7 @@
 //
 // The SIMD kernels call the vector forms of the same functions, which give the same bits. The FMA forms are illegal
 // instructions on x86 CPUs without FMA; such a CPU has no SIMD variant to agree with and takes the non-FMA forms.
+// Nowhere else does a kernel itself ask what the CPU has: the scalar path is that of any CPU, and has one variant.
 #ifndef FOVEA_KERNELS_SCALAR_SLEEF_H
 #define FOVEA_KERNELS_SCALAR_SLEEF_H
 
