@@ -190,6 +190,13 @@ static inline bool fovea_gemm_is_small(const struct fovea_gemm_kernel *kernel)
     return fovea_is_small(kernel->mr, kernel->nr);
 }
 
+/// Whether a slot for special shapes, whose kernel requires these CPU bits, has only the scalar one left, because
+/// others are excluded or in quarantine: any tile of a better ISA is faster then.
+static inline bool fovea_is_left_scalar(uint32_t required, const struct fovea_gemm_kernel *tile)
+{
+    return required == 0 && tile->required != 0;
+}
+
 /// Panels of so many columns, the last of which may be partial.
 static inline size_t fovea_gemm_panels(size_t columns)
 {

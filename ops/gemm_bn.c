@@ -50,13 +50,15 @@ bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     return fovea_gemm_form_of(d) == FOVEA_FORM_NN && plan->k != 0 && d->m != 0 && d->m <= most_rows(plan) &&
-           (d->m <= BROKEN_ROWS || !plan->b_splits);
+           (d->m <= BROKEN_ROWS || !plan->b_splits) &&
+           !fovea_is_left_scalar(plan->kernels->gemm_bn.required, plan->kernel);
 }
 
 size_t fovea_gemm_step_rows(const struct fovea_kernels *kernels)
 {
     size_t most = 0;
-    for (int rows = FOVEA_FEW; rows < FOVEA_MANY; rows++) {
+    const bool left = fovea_is_left_scalar(kernels->gemm_bn.required, &kernels->gemm);
+    for (int rows = FOVEA_FEW; rows < FOVEA_MANY && !left; rows++) {
         const struct fovea_gemm_class class = {(enum fovea_gemm_rows)rows, true, FOVEA_FORM_NN};
         const struct fovea_gemm_tuning *const t = &kernels->tuning.gemm[fovea_gemm_number(class)];
         most = fovea_max(most, fovea_max(fovea_max(t->bn_rows, t->bn_alias), t->bn_split));

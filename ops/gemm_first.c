@@ -16,7 +16,8 @@
 struct kernel {
     const char *name;
     size_t mr, side_rows; // its rows, and those for which it packs nothing
-    bool packs, scalar;
+    bool packs;
+    uint32_t required;
 };
 
 static struct kernel kernel_of(const struct fovea_gemm_layout *plan)
@@ -24,10 +25,10 @@ static struct kernel kernel_of(const struct fovea_gemm_layout *plan)
     const struct fovea_kernels *const kernels = plan->kernels;
     if (plan->desc.b_type == FOVEA_F32) {
         const struct fovea_gemm_bt_kernel *const bt = &kernels->gemm_bt;
-        return (struct kernel){bt->name, bt->mr, bt->side_rows, bt->packs, bt->required == 0};
+        return (struct kernel){bt->name, bt->mr, bt->side_rows, bt->packs, bt->required};
     }
     const struct fovea_gemm_few_kernel *const few = fovea_few_of(kernels, plan->desc.b_type);
-    return (struct kernel){few->name, few->mr, few->side_rows, few->packs, few->required == 0};
+    return (struct kernel){few->name, few->mr, few->side_rows, few->packs, few->required};
 }
 
 // Least k of a transposed B: what is done around a panel of fewer steps counts. Zen 4, 3072 columns, packing first: 16
@@ -40,8 +41,8 @@ size_t fovea_gemm_first_rows(const struct fovea_gemm_layout *plan)
     const struct kernel kernel = kernel_of(plan);
     const size_t most = FOVEA_HOT_TILES * plan->mr; // rows that acc has room for
     const bool packs = plan->way == FOVEA_WAY_BLOCKS && plan->grid.pack_b && plan->desc.trans_b == FOVEA_TRANS;
-    const bool left = kernel.scalar && plan->kernel->required != 0; // where the others are excluded
-    const bool blob = plan->desc.b_type != FOVEA_F32;               // whose kernel packs with all of its rows
+    const bool left = fovea_is_left_scalar(kernel.required, plan->kernel);
+    const bool blob = plan->desc.b_type != FOVEA_F32; // whose kernel packs with all of its rows
     const bool cut = plan->desc.b_type == FOVEA_S8 && plan->blocks.count > 1 && plan->unit != FOVEA_GROUP; // groups
     const bool brief = !blob && plan->k < FIRST_STEPS;
     const size_t rows = cut || brief || (blob && kernel.mr > most) ? 0 : fovea_min(kernel.mr, most);

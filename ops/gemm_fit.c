@@ -30,8 +30,8 @@ size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t n = d->n % FOVEA_PANEL;
     const struct edge *const edge = &edges[n > FOVEA_PANEL / 4];
-    const bool pays =
-        n <= plan->tuning->edge_columns && d->m >= edge->rows && plan->k >= edge->steps && d->m > plan->once_rows;
+    const bool pays = n <= plan->tuning->edge_columns && d->m >= edge->rows && plan->k >= edge->steps &&
+                      d->m > plan->once_rows && !fovea_is_left_scalar(plan->kernels->gemm_edge.required, plan->kernel);
     return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, fovea_min(d->m, edge->tile)) ? n : 0;
 }
 

@@ -47,10 +47,13 @@ bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan)
 bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t natural = plan->kernels->gemm_bt.mr >= 16 ? NATURAL_OF_16 : NATURAL;
+    const struct fovea_kernels *const kernels = plan->kernels;
+    const size_t natural = kernels->gemm_bt.mr >= 16 ? NATURAL_OF_16 : NATURAL;
     const bool turned = d->trans_a == FOVEA_TRANS, few = d->n <= (turned ? TURNED : natural);
+    const uint32_t required = turned ? kernels->gemm_bn.required : kernels->gemm_bt.required;
     if (plan->k == 0 || d->n == 0 || d->b_type != FOVEA_F32 || d->m < LEAST_ROWS ||
-        d->n > (d->b_packed ? FOVEA_PANEL : FAR_TURNED) || (!turned && !few)) {
+        d->n > (d->b_packed ? FOVEA_PANEL : FAR_TURNED) || (!turned && !few) ||
+        fovea_is_left_scalar(required, plan->kernel)) {
         return false;
     }
     if (few) {

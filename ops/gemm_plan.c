@@ -128,20 +128,21 @@ static struct fovea_gemm_desc normal(const struct fovea_gemm_desc *desc)
 }
 
 // Rows of C up to which a transposed B is read in place: not by several tiles if its rows evict one another.
-static size_t bt_rows(const struct fovea_kernels *kernels, const struct fovea_gemm_tuning *tuning, size_t k,
-                      bool b_aliases)
+static size_t bt_rows(const struct fovea_kernels *kernels, const struct fovea_gemm_tuning *tuning,
+                      const struct fovea_gemm_kernel *tile, size_t k, bool b_aliases)
 {
-    return fovea_min(fovea_min(tuning->bt_rows, k / BT_STEPS), b_aliases ? kernels->gemm_bt.mr : SIZE_MAX);
+    const struct fovea_gemm_bt_kernel *const bt = &kernels->gemm_bt;
+    const size_t most = fovea_min(fovea_min(tuning->bt_rows, k / BT_STEPS), b_aliases ? bt->mr : SIZE_MAX);
+    return fovea_is_left_scalar(bt->required, tile) ? 0 : most;
 }
 
-// Rows of C up to which a packed B goes to the kernel for few of them. If that is excluded, or in quarantine, only the
-// scalar one is left, slower than any tile.
+// Rows of C up to which a packed B goes to the kernel for few of them.
 static size_t blob_rows(const struct fovea_kernels *kernels, const struct fovea_gemm_tuning *tuning,
                         const struct fovea_gemm_kernel *tile, enum fovea_type type)
 {
     const struct fovea_gemm_few_kernel *const few = fovea_few_of(kernels, type);
-    const bool left = few->required == 0 && tile->required != 0;
-    return left ? 0 : type == FOVEA_F32 ? fovea_min(tuning->blob_rows, few->mr) : FEW_TILES * few->mr;
+    const size_t most = type == FOVEA_F32 ? fovea_min(tuning->blob_rows, few->mr) : FEW_TILES * few->mr;
+    return fovea_is_left_scalar(few->required, tile) ? 0 : most;
 }
 
 // Sets what follows from the descriptor alone.
@@ -169,7 +170,7 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
         .b_splits = form == FOVEA_FORM_NN && (splits || fovea_splits_lines(d.ldb)),
         .once_rows = k == 0 || form == FOVEA_FORM_NN ? 0
                      : fovea_gemm_is_blob(&d)        ? blob_rows(kernels, tuning, kernel, d.b_type)
-                                                     : bt_rows(kernels, tuning, k, b_aliases),
+                                                     : bt_rows(kernels, tuning, kernel, k, b_aliases),
         .once_way = fovea_gemm_is_blob(&d) ? FOVEA_WAY_FEW : FOVEA_WAY_ROWS,
         .detour = d.beta != 0 || d.residual || d.gated,
         .kernel = kernel,
