@@ -23,7 +23,8 @@ extern "C" {
 #endif
 
 /// Result of a call. After anything but FOVEA_OK the outputs have not been written, unless an executor breaks its rules
-/// (fovea/executor.h).
+/// (fovea/executor.h), or what fovea_pack_s8, fovea_pack_gated_s8 and fovea_pack_scaled_s8 pack does not fit into 8
+/// bits, which leaves a blob that is none.
 enum fovea_status {
     FOVEA_OK = 0,
     FOVEA_ERR_NULL = 1,         ///< a required pointer is NULL
