@@ -262,12 +262,28 @@ static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_en
     return status;
 }
 
+// With options that have a message.
+static enum fovea_status create(const struct fovea_engine_options *options, const struct fovea_profile *given,
+                                struct fovea_engine **out)
+{
+    if (!out)
+        return fail(options, FOVEA_ERR_NULL, "engine: out is NULL");
+    struct fovea_engine *const engine = calloc(1, sizeof *engine);
+    struct fovea_profile *const profile = calloc(1, sizeof *profile);
+    const enum fovea_status status = engine && profile ? fill(engine, options, given, profile)
+                                                       : fail(options, FOVEA_ERR_MEMORY, "engine: no memory");
+    free(profile);
+    if (status)
+        free(engine);
+    else
+        *out = engine;
+    return status;
+}
+
 enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *options,
                                            const struct fovea_profile *given, struct fovea_engine **out)
 {
     static const struct fovea_engine_options defaults = FOVEA_ENGINE_OPTIONS_INIT;
-    if (!out)
-        return FOVEA_ERR_NULL;
     if (!options)
         options = &defaults;
     if (options->struct_size != sizeof *options) // no field of it is trusted, not even message
@@ -278,19 +294,10 @@ enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *op
     own.message = asked ? options->message : message;
     own.message_size = asked ? options->message_size : sizeof message;
     *own.message = '\0';
-    struct fovea_engine *const engine = calloc(1, sizeof *engine);
-    struct fovea_profile *const profile = calloc(1, sizeof *profile);
-    const enum fovea_status status =
-        engine && profile ? fill(engine, &own, given, profile) : fail(&own, FOVEA_ERR_MEMORY, "engine: no memory");
-    free(profile);
-    if (status) {
-        if (!asked) // nobody else could tell
-            print("fovea %s: %s\n", fovea_version(), message);
-        free(engine);
-        return status;
-    }
-    *out = engine;
-    return FOVEA_OK;
+    const enum fovea_status status = create(&own, given, out);
+    if (status && !asked) // nobody else could tell
+        print("fovea %s: %s\n", fovea_version(), message);
+    return status;
 }
 
 enum fovea_status fovea_engine_create(const struct fovea_engine_options *options, struct fovea_engine **out)

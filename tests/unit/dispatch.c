@@ -339,8 +339,12 @@ static void test_bad_options(void)
 {
     struct fovea_engine *engine = (void *)&engine;
     struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
-    char message[4] = "xxx";
+    char message[4] = "xxx", line[40] = "xxx";
     CHECK(fovea_engine_create(&options, NULL) == FOVEA_ERR_NULL, "nowhere to put it");
+    options.message = line;
+    options.message_size = sizeof line;
+    CHECK(fovea_engine_create(&options, NULL) == FOVEA_ERR_NULL && strcmp(line, "engine: out is NULL") == 0, "\"%s\"",
+          line);
     options.struct_size = 0;
     CHECK(fovea_engine_create(&options, &engine) == FOVEA_ERR_STRUCT, "struct_size 0");
     options.struct_size = sizeof options + 8;
