@@ -224,7 +224,8 @@ FOVEA_API enum fovea_status fovea_explain_attention_call(const void *plan, const
 /// STRUCT (not a plan of attention), SHAPE (a size above the plan's, more queries than its `rows`, a live head >= H,
 /// starts that do not ascend or are too far apart), STRIDE and OVERFLOW (batch_strides, or the rows of a ragged batch
 /// together), ALIGN (shared, scratch; kv_begin), VALUE (live_heads that do not ascend, an argument that the descriptor
-/// did not ask for, no workers), UNSUPPORTED (kv_starts with panels, pages or kv_begin), ENUM (eval).
+/// did not ask for, no workers), UNSUPPORTED (kv_starts with panels, pages or kv_begin), ENUM (eval or kv_new_queries
+/// is neither 0 nor 1).
 ///
 /// Accuracy, against exact arithmetic on the same inputs, with u = 2^-24: let D be the largest error of a score that
 /// the row sees, (d + 3) u |scale| sum |q k| + u |s|, plus 7 u |s| with a softcap, plus u |s| with ALiBi (positions

@@ -163,6 +163,7 @@ static void test_attention_errors(void)
     BAD_ARGS(wrong.bias = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.kv_begin = 8, FOVEA_ERR_ALIGN);
     BAD_ARGS_TOLD(wrong.eval = 3, FOVEA_ERR_ENUM, "attention: args.eval is 3, neither 0 nor 1");
+    BAD_ARGS_TOLD(wrong.kv_new_queries = 2, FOVEA_ERR_ENUM, "attention: args.kv_new_queries is 2, neither 0 nor 1");
     BAD_ARGS(wrong.kv_starts = lens, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.q_segments = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.kv_segments = NULL, FOVEA_ERR_NULL);
