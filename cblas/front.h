@@ -32,9 +32,21 @@ static inline int fovea_cblas_number(int trans)
     return trans == 111 ? FOVEA_NO_TRANS : trans == 112 || trans == 113 ? FOVEA_TRANS : -1;
 }
 
+/// What a plan depends on: the fields of struct fovea_gemm_desc that a BLAS routine sets. There is no padding, which
+/// has no value, so plans are the same if these bytes are.
+struct fovea_cblas_desc {
+    size_t m, n, k;
+    size_t lda, ldb, ldc;
+    enum fovea_transpose trans_a, trans_b;
+    float alpha, beta;
+};
+_Static_assert(sizeof(struct fovea_cblas_desc) ==
+                   6 * sizeof(size_t) + 2 * sizeof(enum fovea_transpose) + 2 * sizeof(float),
+               "struct fovea_cblas_desc has padding, or a field that is not counted here");
+
 /// C = alpha op(A) op(B) + beta C as the engine sees it, row-major. Sizes and factors are any.
 struct fovea_cblas_product {
-    struct fovea_gemm_desc desc;
+    struct fovea_cblas_desc desc;
     const float *a, *b;
     float *c;
     /// Where m is 1, elements from A[0,p] to A[0,p+1] and from C[0,j] to C[0,j+1]: vectors of BLAS. Otherwise 1.
@@ -61,7 +73,7 @@ enum {
 /// What each thread that calls keeps.
 struct fovea_cblas_thread {
     _Alignas(FOVEA_CBLAS_ALIGNMENT) unsigned char plan[FOVEA_CBLAS_PLAN_BYTES]; ///< of desc
-    struct fovea_gemm_desc desc;                                                ///< struct_size 0: no plan yet
+    struct fovea_cblas_desc desc;                                               ///< m 0: no plan yet
     void *buffer;                                                               ///< of buffer_bytes, or NULL
     size_t buffer_bytes;
 };

@@ -36,7 +36,7 @@ static float *element(const struct fovea_cblas_product *p, size_t i, size_t j)
 }
 
 // What the epilogue makes of a sum.
-static void finish(const struct fovea_gemm_desc *d, float acc, float *c)
+static void finish(const struct fovea_cblas_desc *d, float acc, float *c)
 {
     const float v = d->alpha == 1 ? acc : d->alpha * acc;
     *c = d->beta == 0 ? v : fmaf(d->beta, *c, v);
@@ -44,7 +44,7 @@ static void finish(const struct fovea_gemm_desc *d, float acc, float *c)
 
 void fovea_cblas_define(const struct fovea_cblas_product *p)
 {
-    const struct fovea_gemm_desc *const d = &p->desc;
+    const struct fovea_cblas_desc *const d = &p->desc;
     const ptrdiff_t a_row = d->trans_a == FOVEA_TRANS ? 1 : (ptrdiff_t)d->lda;
     const ptrdiff_t a_k = d->trans_a == FOVEA_TRANS ? (ptrdiff_t)d->lda : p->a_step;
     const ptrdiff_t b_k = d->trans_b == FOVEA_TRANS ? 1 : (ptrdiff_t)d->ldb;
@@ -99,7 +99,7 @@ static size_t vector_bytes(ptrdiff_t step, size_t n)
 static bool run(const struct fovea_cblas_product *p, struct fovea_cblas_thread *thread,
                 const struct fovea_executor *executor)
 {
-    const struct fovea_gemm_desc *const d = &p->desc;
+    const struct fovea_cblas_desc *const d = &p->desc;
     struct fovea_work work;
     memcpy(&work, thread->plan, sizeof work);
     const size_t workers = executor != NULL ? executor->workers : 1;
@@ -129,17 +129,29 @@ static bool run(const struct fovea_cblas_product *p, struct fovea_cblas_thread *
     return done;
 }
 
+// What the engine plans: all that d does not say is as FOVEA_GEMM_DESC_INIT has it.
+static struct fovea_gemm_desc of_engine(const struct fovea_cblas_desc *d)
+{
+    struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+    desc.m = d->m, desc.n = d->n, desc.k = d->k;
+    desc.lda = d->lda, desc.ldb = d->ldb, desc.ldc = d->ldc;
+    desc.trans_a = d->trans_a, desc.trans_b = d->trans_b;
+    desc.alpha = d->alpha, desc.beta = d->beta;
+    return desc;
+}
+
 // The thread with a plan of d, NULL where there is none to be had. The last plan is kept: programs call with one shape
 // again and again, and a plan takes as long as a product of 8 x 8 x 8.
-static struct fovea_cblas_thread *planned(const struct fovea_gemm_desc *d)
+static struct fovea_cblas_thread *planned(const struct fovea_cblas_desc *d)
 {
     const struct fovea_engine *const engine = fovea_cblas_state()->engine;
     struct fovea_cblas_thread *const thread = fovea_cblas_thread();
     if (thread == NULL || memcmp(&thread->desc, d, sizeof *d) == 0) {
         return thread;
     }
+    const struct fovea_gemm_desc desc = of_engine(d);
     if (engine == NULL || fovea_gemm_plan_size() > sizeof thread->plan ||
-        fovea_gemm_plan(engine, d, thread->plan) != FOVEA_OK) { // which leaves the plan that was there
+        fovea_gemm_plan(engine, &desc, thread->plan) != FOVEA_OK) { // which leaves the plan that was there
         return NULL;
     }
     thread->desc = *d;
@@ -149,7 +161,7 @@ static struct fovea_cblas_thread *planned(const struct fovea_gemm_desc *d)
 // With the engine and in the thread's buffer, as a whole. False where that cannot be.
 static bool compute(const struct fovea_cblas_product *p)
 {
-    const struct fovea_gemm_desc *const d = &p->desc;
+    const struct fovea_cblas_desc *const d = &p->desc;
     struct fovea_cblas_thread *const thread = planned(d);
     if (thread == NULL) {
         return false;
@@ -220,7 +232,7 @@ static void scale(const struct fovea_cblas_product *p)
 
 static void multiply(const struct fovea_cblas_product *p)
 {
-    const struct fovea_gemm_desc *const d = &p->desc;
+    const struct fovea_cblas_desc *const d = &p->desc;
     if (d->m == 0 || d->n == 0 || ((d->alpha == 0 || d->k == 0) && d->beta == 1)) {
         return;
     }
@@ -243,7 +255,7 @@ static double now(void)
 // In one write, which lines of other threads do not tear apart.
 static void tell(const struct fovea_cblas_product *p, double seconds)
 {
-    const struct fovea_gemm_desc *const d = &p->desc;
+    const struct fovea_cblas_desc *const d = &p->desc;
     char line[240];
     snprintf(line, sizeof line, "fovea: %c%c %zux%zux%zu, lda %zu, ldb %zu, ldc %zu, alpha %g, beta %g: %.2f us\n",
              d->trans_a ? 't' : 'n', d->trans_b ? 't' : 'n', d->m, d->n, d->k, d->lda, d->ldb, d->ldc, (double)d->alpha,

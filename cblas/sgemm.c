@@ -47,8 +47,8 @@ static int wrong(const struct call *call)
 static void turn_column(struct fovea_cblas_product *product)
 {
     const struct fovea_cblas_product column = *product;
-    const struct fovea_gemm_desc *const from = &column.desc;
-    struct fovea_gemm_desc *const d = &product->desc;
+    const struct fovea_cblas_desc *const from = &column.desc;
+    struct fovea_cblas_desc *const d = &product->desc;
     product->a = column.b;
     product->a_step = from->trans_b == FOVEA_TRANS ? 1 : (ptrdiff_t)from->ldb;
     product->b = column.a;
@@ -68,8 +68,8 @@ static int multiply(const struct call *call)
     if (info != 0) {
         return info;
     }
-    struct fovea_cblas_product product = {.desc = FOVEA_GEMM_DESC_INIT, .a_step = 1, .c_step = 1};
-    struct fovea_gemm_desc *const d = &product.desc;
+    struct fovea_cblas_product product = {.a_step = 1, .c_step = 1};
+    struct fovea_cblas_desc *const d = &product.desc;
     d->trans_a = (enum fovea_transpose)call->trans_b;
     d->trans_b = (enum fovea_transpose)call->trans_a;
     d->m = (size_t)call->n;

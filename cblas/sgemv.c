@@ -48,8 +48,8 @@ static int multiply(const struct call *call)
     // A as it lies is row-major n x m, the transpose of what BLAS calls A.
     const bool turned = call->trans == FOVEA_TRANS;
     const int from = turned ? call->m : call->n, to = turned ? call->n : call->m;
-    struct fovea_cblas_product product = {.desc = FOVEA_GEMM_DESC_INIT};
-    struct fovea_gemm_desc *const d = &product.desc;
+    struct fovea_cblas_product product = {.desc = {.trans_a = FOVEA_NO_TRANS}};
+    struct fovea_cblas_desc *const d = &product.desc;
     d->trans_b = turned ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d->m = 1;
     d->n = d->ldc = (size_t)to;
