@@ -25,10 +25,11 @@ static uint64_t hash_registers(void)
     uint64_t hash = FOVEA_FNV;
     for (int i = 0; i < FOVEA_VARIANTS; i++) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
-        const uint32_t numbers[] = {facts->required,     facts->mr,          facts->nr,        facts->masks,
-                                    facts->ahead,        facts->packs,       facts->lead,      facts->touch,
-                                    facts->side_rows,    facts->quiet_rows,  facts->queries,   facts->l1_queries,
-                                    facts->last_queries, facts->beside_rows, facts->near_rows, facts->busy_rows};
+        const uint32_t numbers[] = {facts->required,  facts->mr,         facts->nr,           facts->masks,
+                                    facts->ahead,     facts->packs,      facts->lead,         facts->touch,
+                                    facts->side_rows, facts->quiet_rows, facts->queries,      facts->l1_queries,
+                                    facts->fetches,   facts->copies,     facts->last_queries, facts->beside_rows,
+                                    facts->near_rows, facts->busy_rows};
         hash = hash_text(hash, fovea_class_names[fovea_slot_number(facts->slot)].name);
         hash = hash_text(hash, facts->name);
         hash = fovea_fnv(hash, numbers, sizeof numbers);

@@ -27,7 +27,7 @@ struct fovea_variant_facts {
     enum fovea_isa isa;
     uint32_t required;
     uint16_t mr, nr, masks, ahead, packs, lead, touch, side_rows, quiet_rows;
-    uint16_t queries, l1_queries, last_queries, beside_rows, near_rows, busy_rows; ///< attention only
+    uint16_t queries, l1_queries, fetches, copies, last_queries, beside_rows, near_rows, busy_rows; ///< attention only
 };
 extern const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS];
 

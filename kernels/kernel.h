@@ -99,7 +99,7 @@ FOVEA_FAMILY(merge)
 FOVEA_FAMILY(finish)
 #undef FOVEA_FAMILY
 
-/// The same for attention, whose facts are numbers of queries.
+/// The same for attention, whose facts are numbers of queries, and hints of attention_contract.h that it follows.
 struct fovea_prefill_kernel {
     const char *name;
     int32_t variant;
@@ -107,6 +107,8 @@ struct fovea_prefill_kernel {
     uint16_t queries;    ///< the most queries of a tile
     uint16_t l1_queries; ///< the fewest queries of a tile for which the kernel honours prefetching into L1; 0: it
                          ///< always prefetches into L2
+    uint16_t fetches;    ///< 1: it follows `fetch`; otherwise callers plan no prefetches
+    uint16_t copies;     ///< 1: it makes copies of K and V in `copy`; otherwise callers reserve no memory for them
     fovea_prefill_fn *run;
 };
 struct fovea_decode_kernel {

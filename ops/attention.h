@@ -67,6 +67,9 @@ size_t fovea_attention_grid_tasks(const struct fovea_attention_grid *grid, size_
 /// too, in prefill. An entry of a ragged batch always counts as far, as it does not know the size of the others.
 bool fovea_attention_decode_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args);
 bool fovea_attention_prefill_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args);
+/// Whether tiles of prefill prefetch: those of a far call, if the kernel follows the list.
+bool fovea_attention_prefill_fetches(const struct fovea_attention_layout *plan,
+                                     const struct fovea_attention_args *args);
 /// Whether decoding this many rows prefetches all the same: what L2 could hold need not be there, as a model of many
 /// layers calls with another cache each time, and so many rows lose nothing by it.
 bool fovea_attention_is_busy(const struct fovea_attention_layout *plan, size_t rows);

@@ -25,9 +25,10 @@ struct fovea_attention_copies fovea_attention_copies(const struct fovea_attentio
     const struct fovea_attention_desc *const d = &plan->desc;
     const bool gathered = fovea_attention_gathers(plan, true); // in rows of v_dim elements
     const bool aliases = !gathered && d->v.row != 0 && d->v.row % FOVEA_L1_WAY == 0 && d->v_dim > GROUP;
+    const bool able = plan->kernels->attention_prefill.copies != 0;
     return (struct fovea_attention_copies){
-        .k = tiles >= plan->tuning->copy_k && d->k_layout == FOVEA_K_ROWS && d->scoring == FOVEA_SCORING_DOT,
-        .v = tiles >= plan->tuning->copy_v || aliases,
+        .k = able && tiles >= plan->tuning->copy_k && d->k_layout == FOVEA_K_ROWS && d->scoring == FOVEA_SCORING_DOT,
+        .v = able && (tiles >= plan->tuning->copy_v || aliases),
     };
 }
 

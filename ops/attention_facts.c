@@ -67,7 +67,7 @@ void fovea_attention_facts(const struct fovea_attention_layout *plan, struct fov
     facts->kernel = kernel->name;
     facts->copy_k = copies.k;
     facts->copy_v = copies.v;
-    facts->far = fovea_attention_prefill_is_far(plan, &args);
+    facts->far = fovea_attention_prefill_fetches(plan, &args);
     facts->into_l1 =
         facts->far && plan->tuning->into_l1 && kernel->l1_queries != 0 && facts->rows >= kernel->l1_queries;
     facts->few = grid.few;

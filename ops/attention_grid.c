@@ -123,6 +123,11 @@ bool fovea_attention_prefill_is_far(const struct fovea_attention_layout *plan, c
            fovea_is_far(plan->tuning->near_tiles, (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }
 
+bool fovea_attention_prefill_fetches(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args)
+{
+    return plan->kernels->attention_prefill.fetches && fovea_attention_prefill_is_far(plan, args);
+}
+
 // Few rows over whole lines of K in rows prefetch the next keys of their own accord.
 bool fovea_attention_is_busy(const struct fovea_attention_layout *plan, size_t rows)
 {
@@ -132,8 +137,8 @@ bool fovea_attention_is_busy(const struct fovea_attention_layout *plan, size_t r
     return kernel->busy_rows != 0 && rows >= kernel->busy_rows && !(lines && rows <= kernel->near_rows);
 }
 
-// Tiles of the same task prefetch them, from the second chunk on; the first chunk is prefetched by the task before,
-// unless that is another thread's, or ends where a window does.
+// Tiles of the same task prefetch them, from the second chunk on, or have at least read them; the first chunk is
+// prefetched by the task before, unless that is another thread's, or ends where a window does.
 bool fovea_attention_block_follows(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                                    const struct fovea_attention_grid *grid)
 {

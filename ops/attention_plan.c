@@ -263,7 +263,8 @@ static void lay_out(struct fovea_attention_layout *plan)
     plan->copy_at = plan->states_at + fovea_max(2 * plan->tiles_most * plan->state_floats,
                                                 fovea_max(plan->blocks_most, 2) * plan->block_state_floats);
     plan->pointers_at = plan->copy_at + fovea_attention_copy_floats(plan);
-    plan->tiles_at = plan->pointers_at + FOVEA_ATTENTION_POINTERS * sizeof(float *) / sizeof(float);
+    const size_t pointers = plan->kernels->attention_prefill.fetches ? FOVEA_ATTENTION_POINTERS : 0;
+    plan->tiles_at = plan->pointers_at + pointers * sizeof(float *) / sizeof(float);
     plan->work.scratch_bytes =
         plan->tiles_at * sizeof(float) +
         fovea_round_up(fovea_max(plan->tiles_most, plan->blocks_most) * sizeof(struct fovea_attention_tile),

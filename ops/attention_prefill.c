@@ -243,7 +243,7 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
         .index = number / tasks * grid->tiles + first,
         .count = fovea_min(grid->each, grid->tiles - first),
         .sweeps = sweeps,
-        .fetches = fovea_attention_prefill_is_far(plan, args),
+        .fetches = fovea_attention_prefill_fetches(plan, args),
         .tiles = (struct fovea_attention_tile *)(void *)(scratch + plan->tiles_at),
     };
     place(&task);

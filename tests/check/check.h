@@ -33,7 +33,7 @@ struct check_variant {
     const struct check_family *family;
     uint32_t required; ///< FOVEA_CPU_* bits
     uint16_t mr, nr, masks, ahead, packs, lead, touch, side_rows, quiet_rows;
-    uint16_t queries, l1_queries, last_queries, beside_rows, near_rows, busy_rows; ///< of attention
+    uint16_t queries, l1_queries, fetches, copies, last_queries, beside_rows, near_rows, busy_rows; ///< of attention
     union {
         fovea_gemm_fn *gemm;
         fovea_gemm_bt_fn *gemm_bt;

@@ -2,6 +2,7 @@
 // tests/unit/attention_grid.c - which queries of a head are lanes and which are rows, and what is fetched, is what the
 // sizes and the profile say; fovea_explain_attention says so, too.
 #include "fovea/attention.h"
+#include "ops/facts.h"
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 
@@ -139,7 +140,10 @@ static void test_near(const struct fovea_engine *engine, const char *isa)
     const bool reaches = strcmp(isa, "avx512") == 0; // the only kernel with prefetches into L1
     CHECK(!strstr(explain(engine, 2, 512, 512), l1_says), "%s: near", isa);
     CHECK(!strstr(explain(engine, 2, 512, 512), ahead_says), "%s: near", isa);
-    CHECK(strstr(explain(engine, 2, 512, 513), reaches ? l1_says : ahead_says), "%s: far", isa);
+    const bool fetches = strcmp(isa, "avx512") == 0 || strcmp(isa, "avx2") == 0; // the others follow no list
+    const char *const far = explain(engine, 2, 512, 513);
+    CHECK((strstr(far, l1_says) != NULL) == reaches && (strstr(far, ahead_says) != NULL) == (fetches && !reaches),
+          "%s: %s", isa, far);
     t->near = 1024; // 1024 keys
     t->near_tiles = 1;
     CHECK(!strstr(explain(engine, 2, 1, 1024), far_says), "%s: near, decoding", isa);
@@ -249,16 +253,60 @@ static void test_copies(const struct fovea_engine *engine, const char *isa)
                  {1, 48, 2, 1, false, true, FOVEA_F32},      {1, 11, 1, 1, false, false, FOVEA_F32}};
     struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
     const struct fovea_attention_tuning before = *t;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases && strcmp(isa, "scalar") != 0; i++) {
+    const bool copies = strcmp(isa, "avx512") == 0 || strcmp(isa, "avx2") == 0; // the others read K and V in place
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         t->tiles = 4;
         t->copy_k = cases[i].copy_k;
         t->copy_v = cases[i].copy_v;
         const size_t heads = cases[i].heads;
         const char *const text =
             explain_of(engine, heads, heads, cases[i].queries, 128, FOVEA_K_ROWS, cases[i].type, 64);
-        CHECK((strstr(text, k_says) != NULL) == cases[i].k && (strstr(text, v_says) != NULL) == cases[i].v,
+        CHECK((strstr(text, k_says) != NULL) == (copies && cases[i].k) &&
+                  (strstr(text, v_says) != NULL) == (copies && cases[i].v),
               "%s, case %zu: %s", isa, i, text);
     }
+    *t = before;
+}
+
+// Bytes of scratch of a plan for far tiles that are to copy K and V, and its facts.
+static size_t scratch_of(const struct fovea_engine *engine, struct fovea_attention_facts *facts)
+{
+    struct fovea_attention_desc d;
+    fovea_attention_desc_init(&d, sizeof d);
+    d.batch = 1, d.heads = d.kv_heads = 2, d.q_len = 192, d.kv_len = 512, d.qk_dim = d.v_dim = 64;
+    d.q = d.k = d.v = d.out = (struct fovea_strides){0, 64, 128};
+    void *const plan = aligned_alloc(64, fovea_attention_plan_size());
+    CHECK(plan && fovea_attention_plan(engine, &d, plan) == FOVEA_OK, "a plan");
+    fovea_attention_facts(plan, facts);
+    const size_t bytes = ((const struct fovea_work *)plan)->scratch_bytes;
+    free(plan);
+    return bytes;
+}
+
+// A kernel that follows no list of prefetches, or makes no copies, has neither in its plans: no memory, and no facts,
+// so other numbers are the same plan.
+static void test_ignored(const struct fovea_engine *engine, const char *isa)
+{
+    enum { COPIES = 128 * 64 + 130 * 64, POINTERS = 1024 }; // floats of K and V; pointers
+    struct fovea_prefill_kernel *const kernel =
+        &((struct fovea_kernels *)fovea_engine_kernels(engine))->attention_prefill; // allocated
+    const struct fovea_prefill_kernel real = *kernel;
+    struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
+    const struct fovea_attention_tuning before = *t;
+    t->near_tiles = t->copy_k = t->copy_v = 1;
+    struct fovea_attention_facts facts;
+    kernel->fetches = kernel->copies = 0;
+    const size_t none = scratch_of(engine, &facts);
+    CHECK(!facts.far && !facts.into_l1 && !facts.copy_k && !facts.copy_v, "%s: hints that the kernel ignores", isa);
+    kernel->fetches = 1;
+    const size_t fetches = scratch_of(engine, &facts);
+    CHECK(facts.far && !facts.copy_k && !facts.copy_v && fetches == none + POINTERS * sizeof(void *),
+          "%s: a list takes %zu bytes", isa, fetches - none);
+    kernel->copies = 1;
+    const size_t both = scratch_of(engine, &facts);
+    CHECK(facts.far && facts.copy_k && facts.copy_v && both == fetches + COPIES * sizeof(float),
+          "%s: copies take %zu bytes", isa, both - fetches);
+    *kernel = real;
     *t = before;
 }
 
@@ -273,6 +321,7 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
     test_busy(engine, isa);
     test_blocks(engine, isa);
     test_copies(engine, isa);
+    test_ignored(engine, isa);
 }
 
 int main(void)
