@@ -100,6 +100,9 @@ struct fovea_attention_blocks {
 /// kernels/tuning.def.
 enum fovea_into { FOVEA_INTO_L2, FOVEA_INTO_L1, FOVEA_INTO_L2_PARTS };
 
+/// The most rows for which decoding over K in panels waits for what it reads; with more, multiplying takes longer.
+enum { FOVEA_DECODE_FEW = 2 };
+
 /// Where K and V come from, and what to prefetch. No result depends on it.
 struct fovea_decode_hints {
     uint32_t far; ///< 1: K and V come from beyond L2; 0: they are taken to be in L2, no more is prefetched than costs

@@ -145,10 +145,6 @@ bool fovea_attention_block_follows(const struct fovea_attention_layout *plan, co
     return grid->prefill && grid->each > 1 && plan->desc.page_keys == 0 && fovea_attention_prefill_is_far(plan, args);
 }
 
-// The number of rows from which decoding is compute-heavy: more than DECODE_FEW of
-// kernels/common/attention_decode_few.h.
-enum { SLOW_ROWS = 3 };
-
 // For few rows, by a kernel that can do it, over K in rows or over any K.
 bool fovea_attention_is_beside(const struct fovea_attention_layout *plan, size_t rows)
 {
@@ -164,7 +160,7 @@ enum fovea_attention_twice fovea_attention_asks_twice(const struct fovea_attenti
 {
     enum { NEVER = 0, ALWAYS = 2 };
     const uint32_t whole = plan->tuning->whole;
-    const bool slow = plan->desc.k_layout == FOVEA_K_ROWS || rows >= SLOW_ROWS;
+    const bool slow = plan->desc.k_layout == FOVEA_K_ROWS || rows > FOVEA_DECODE_FEW;
     if (rows > plan->tuning->again || (!slow && whole != ALWAYS)) {
         return FOVEA_TWICE_NONE;
     }

@@ -15,7 +15,7 @@
 #include "kernels/common/unroll.h"
 
 enum {
-    DECODE_FEW = 2,                           ///< rows; SLOW_ROWS of ops/attention_grid.c is one more
+    DECODE_FEW = FOVEA_DECODE_FEW,            ///< rows
     DECODE_FLAT = FV_LANES == 16 ? 4 : 2,     ///< most rows that use these tiles, and sum their weights in them
 #ifdef FV_LOAD_HALF                           // there is no other product
     DECODE_FLAT_FAR = FV_LANES == 16 ? 8 : 4, ///< most rows of a tile
