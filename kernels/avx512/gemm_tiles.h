@@ -12,14 +12,23 @@
 #include <stdbool.h>
 
 enum { GEMM_MR = 16, GEMM_PANELS = 4 }; // of a tile, at most
-enum { GEMM_K_NEAR, GEMM_K_LINE, GEMM_K_PANELS, GEMM_K_HALF, GEMM_K_APART };
-// A natural tile prefetches nothing, so the two numbers between GEMM_K_NATURAL and that of half a panel are free.
-enum {
-    GEMM_K_LEAD = 2 * GEMM_K_APART,
-    GEMM_K_NATURAL,
-    GEMM_K_PAGES,
-    GEMM_K_PACKING,
-    GEMM_KINDS = GEMM_K_NATURAL + GEMM_K_HALF + 1
+
+/// The kinds of tiles (GEMM_KINDS_OF in gemm_tiles_f32.c).
+enum gemm_kind {
+    GEMM_KIND_NEAR,
+    GEMM_KIND_NEAR_LINE,
+    GEMM_KIND_NEAR_PANELS,
+    GEMM_KIND_NEAR_HALF,
+    GEMM_KIND_APART,
+    GEMM_KIND_APART_LINE,
+    GEMM_KIND_APART_PANELS,
+    GEMM_KIND_APART_HALF,
+    GEMM_KIND_NATURAL,
+    GEMM_KIND_NATURAL_HALF,
+    GEMM_KIND_LEAD,
+    GEMM_KIND_PAGES,
+    GEMM_KIND_PACKING,
+    GEMM_KINDS
 };
 
 struct gemm_tiles {
@@ -31,27 +40,33 @@ extern const struct gemm_tiles fovea_gemm_tiles_f32_avx512 __attribute__((visibi
 
 /// The kind of a tile: what it prefetches, or whether its last panel counts as half of one; and whether B is packed
 /// panels that should be prefetched near, or natural rows under steps of A that are adjacent.
-static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
+static inline enum gemm_kind gemm_kind(const struct fovea_gemm_tile *t)
 {
     const size_t most = FOVEA_FAULT_IS(GEMM_HALF_OF_MORE) ? 12 : FOVEA_PANEL / 2;
     const bool near = t->b_k == FOVEA_PANEL && t->a_k == 1 && t->b_ends == 0;
     if (t->lead_steps != 0 && t->mode == FOVEA_GEMM_STORE && t->more == 0 && t->b_ends == 0) {
-        return GEMM_K_LEAD;
+        return GEMM_KIND_LEAD;
     }
     if (t->packed != NULL) {
-        return GEMM_K_PACKING;
+        return GEMM_KIND_PACKING;
     }
     if (t->ahead != NULL) {
-        return (near ? GEMM_K_NEAR : GEMM_K_APART) + (t->ahead_panel == 0 ? GEMM_K_LINE : GEMM_K_PANELS);
+        const bool line = t->ahead_panel == 0;
+        return near ? (line ? GEMM_KIND_NEAR_LINE : GEMM_KIND_NEAR_PANELS)
+                    : (line ? GEMM_KIND_APART_LINE : GEMM_KIND_APART_PANELS);
     }
     const bool lone = near && t->n <= FOVEA_PANEL; // NEAR prefetches nothing of one panel, and has fewer instructions
     if (lone && t->touch != 0) {
-        return GEMM_K_PAGES;
+        return GEMM_KIND_PAGES;
     }
-    const bool adjacent = t->a_k == 1 || FOVEA_FAULT_IS(GEMM_NATURAL_ANY_A);
-    const size_t other = t->b_panel == FOVEA_PANEL && adjacent ? GEMM_K_NATURAL : GEMM_K_APART;
-    return ((near && !t->follows) || lone ? (size_t)GEMM_K_NEAR : other) +
-           ((t->n - 1) % FOVEA_PANEL < most ? GEMM_K_HALF : 0);
+    const bool half = (t->n - 1) % FOVEA_PANEL < most;
+    if ((near && !t->follows) || lone) {
+        return half ? GEMM_KIND_NEAR_HALF : GEMM_KIND_NEAR;
+    }
+    if (t->b_panel == FOVEA_PANEL && (t->a_k == 1 || FOVEA_FAULT_IS(GEMM_NATURAL_ANY_A))) {
+        return half ? GEMM_KIND_NATURAL_HALF : GEMM_KIND_NATURAL;
+    }
+    return half ? GEMM_KIND_APART_HALF : GEMM_KIND_APART;
 }
 
 /// The body of a micro-kernel of mr x nr, whose tiles gemm_tiles_f32.c must have (GEMM_SIZES): one load, and a jump to
