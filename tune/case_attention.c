@@ -61,6 +61,7 @@ static struct fovea_attention_desc desc_of(const struct tune_attention_shape *s)
     d.causal = s->causal;
     d.q = (struct fovea_strides){0, 0, s->dim};
     d.k = d.v = kv_strides(s);
+    d.k_layout = s->panels ? FOVEA_K_PANELS : FOVEA_K_ROWS;
     d.out = (struct fovea_strides){0, s->q * s->dim, s->dim};
     return d;
 }
@@ -191,14 +192,16 @@ static void fill(float *x, size_t n, uint64_t state)
 }
 
 // K or V, the same for all heads.
-static void fill_keys(const struct tune_attention_shape *s, float *to, uint64_t state)
+static void fill_keys(const struct tune_attention_shape *s, bool panels, float *to, uint64_t state)
 {
     const struct fovea_strides strides = kv_strides(s);
     for (size_t j = 0; j < s->kv; j++)
         for (size_t c = 0; c < s->dim; c++) {
             const float x = random_of(&state);
+            const size_t at = panels ? j / FOVEA_PANEL * FOVEA_PANEL * s->dim + c * FOVEA_PANEL + j % FOVEA_PANEL
+                                     : j * strides.row + c;
             for (size_t h = 0; h < s->heads; h++)
-                to[h * strides.head + j * strides.row + c] = x;
+                to[h * strides.head + at] = x;
         }
 }
 
@@ -208,8 +211,8 @@ static bool make_kv(struct attention_case *c, const struct fovea_engine *engine)
     const size_t floats = k_floats(s), bytes = 2 * floats * sizeof(float);
     if (!tune_walk_make(&c->kv, engine, bytes, s->q < DECODING && bytes > s->near, false))
         return false;
-    fill_keys(s, c->kv.own, 2);
-    fill_keys(s, (float *)c->kv.own + floats, 3);
+    fill_keys(s, s->panels, c->kv.own, 2);
+    fill_keys(s, false, (float *)c->kv.own + floats, 3);
     return true;
 }
 
@@ -223,7 +226,10 @@ struct tune_case *tune_case_attention(const struct fovea_engine *engine, const s
     c->base.class = fovea_attention_number(fovea_heads_of(s->dim, s->dim));
     c->shape = *s;
     snprintf(c->base.name, sizeof c->base.name, "attention %zu heads %zux%zu d%zu%s%s", s->heads, s->q, s->kv, s->dim,
-             s->causal ? " causal" : "", s->tokens ? " tokens" : "");
+             s->causal ? " causal" : "",
+             s->tokens   ? " tokens"
+             : s->panels ? " panels"
+                         : "");
     c->q = bench_alloc(s->q * s->dim * sizeof(float));
     c->out = bench_alloc(out_bytes(s));
     c->want = malloc(out_bytes(s));

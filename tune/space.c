@@ -31,6 +31,15 @@ struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t clas
     return fovea_tuned_default(fovea_engine_machine(engine), class, best);
 }
 
+bool tune_has_choice(const struct fovea_engine *engine, uint32_t class)
+{
+    uint32_t count = 0;
+    for (int32_t i = 0; i < FOVEA_VARIANTS; i++)
+        count += fovea_variant_facts[i].slot == fovea_class_slot(class) && fovea_variant_facts[i].required != 0 &&
+                 fovea_variant_is_usable(fovea_engine_choice(engine), i);
+    return count > 1;
+}
+
 // The machines that the model is evaluated for: as the engine assumes it and, if less of the L2 is left to it, as that.
 enum { MACHINES = 2 };
 enum { COMBINATIONS = 512 }; // of a stage's numbers: more than any stage has, of which the nearest are kept

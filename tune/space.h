@@ -21,6 +21,9 @@ uint32_t tune_stages(uint32_t class);
 uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t stage, const struct fovea_tuned *from,
                     const uint8_t *banned, size_t l2, struct fovea_tuned *out);
 
+/// Whether an engine has more than one vectorized kernel for the slot of a class.
+bool tune_has_choice(const struct fovea_engine *engine, uint32_t class);
+
 /// The default of a class in this engine: the best kernel of its slot that is not banned, with the model's numbers.
 struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned);
 

@@ -17,6 +17,10 @@ static const uint8_t none[FOVEA_VARIANTS];
 static struct tune_case *make_case(const struct fovea_engine *engine, uint32_t class)
 {
     const struct fovea_class of = fovea_class(class);
+    if (of.kind == FOVEA_TUNED_SLOT && of.slot == FOVEA_SLOT_attention_decode) {
+        const struct tune_attention_shape shape = {.heads = 2, .q = 3, .kv = 144, .dim = 40, .panels = true};
+        return tune_case_attention(engine, &shape);
+    }
     if (of.kind == FOVEA_TUNED_SLOT)
         return tune_case_slot(class);
     if (of.kind == FOVEA_TUNED_ATTENTION) {
