@@ -7,6 +7,7 @@
 #define FOVEA_TUNE_CASE_H
 
 #include "dispatch/adopt.h"
+#include "fovea/type.h"
 
 #include <stdbool.h>
 
@@ -40,7 +41,8 @@ void tune_runs_of(const char *const names[TUNE_RUNS], int32_t variants[TUNE_RUNS
 struct tune_shape {
     size_t m, n, k;
     enum fovea_gemm_form form;
-    size_t near; ///< bytes of B that stay in L2; 0: the engine's border
+    size_t near;          ///< bytes of B that stay in L2; 0: the engine's border
+    enum fovea_type type; ///< of the elements of a packed B: F32 or S8
 };
 /// A GEMM. Few and several rows use a walk if B is larger than what stays in L2. NULL if there is no memory.
 struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct tune_shape *shape);

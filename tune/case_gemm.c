@@ -50,6 +50,7 @@ static struct fovea_gemm_desc desc_of(const struct tune_shape *s, bool packed)
     d.n = d.ldc = s->n;
     d.k = d.lda = s->k;
     d.b_packed = packed;
+    d.b_type = s->type;
     d.trans_b = s->form == FOVEA_FORM_NT ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.ldb = s->form == FOVEA_FORM_NT ? s->k : s->n;
     return d;
@@ -83,6 +84,14 @@ static void fill_b(const struct tune_shape *s, float *b)
     }
 }
 
+// The first n columns of a natural B as a blob.
+static bool pack(const struct fovea_engine *engine, const struct tune_shape *s, size_t n, const float *b, void *blob,
+                 size_t bytes)
+{
+    return (s->type == FOVEA_S8 ? fovea_pack_s8(engine, FOVEA_F32, FOVEA_NO_TRANS, s->k, n, b, s->n, blob, bytes)
+                                : fovea_pack(engine, FOVEA_NO_TRANS, s->k, n, b, s->n, blob, bytes)) == FOVEA_OK;
+}
+
 // Runs the scalar path on the rows and columns that repeat.
 static bool compute_want(struct gemm_case *c, const float *b)
 {
@@ -91,13 +100,19 @@ static bool compute_want(struct gemm_case *c, const float *b)
     options.isa = "scalar";
     options.profile = "none";
     options.pin = options.exclude = "";
-    struct fovea_gemm_desc d = desc_of(&c->shape, false);
+    const bool rounds = c->shape.type != FOVEA_F32; // as packing does
+    struct fovea_gemm_desc d = desc_of(&c->shape, rounds);
     d.m = min_size(d.m, ROWS);
     d.n = min_size(d.n, COLUMNS);
     d.ldc = COLUMNS;
-    const struct fovea_gemm_args args = {.a = c->a, .b = b, .c = c->want, .m = d.m};
-    const bool ok =
-        fovea_engine_create(&options, &scalar) == FOVEA_OK && fovea_gemm_once(scalar, &d, &args) == FOVEA_OK;
+    size_t bytes = 0;
+    bool ok = fovea_engine_create(&options, &scalar) == FOVEA_OK &&
+              fovea_pack_size_typed(c->shape.type, d.k, d.n, &bytes) == FOVEA_OK;
+    void *const blob = ok && rounds ? bench_alloc(bytes) : NULL;
+    const struct fovea_gemm_args args = {.a = c->a, .b = rounds ? blob : b, .c = c->want, .m = d.m};
+    ok = ok && (!rounds || (blob && pack(scalar, &c->shape, d.n, b, blob, bytes))) &&
+         fovea_gemm_once(scalar, &d, &args) == FOVEA_OK;
+    bench_free(blob, bytes);
     fovea_engine_destroy(scalar);
     return ok;
 }
@@ -107,23 +122,23 @@ static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
 {
     const struct tune_shape *const s = &c->shape;
     const size_t natural = s->n * s->k * sizeof(float);
+    const bool packed = s->form == FOVEA_FORM_PACKED;
     size_t bytes = natural;
-    if (s->form == FOVEA_FORM_PACKED && fovea_pack_size(s->k, s->n, &bytes) != FOVEA_OK)
+    if (packed && fovea_pack_size_typed(s->type, s->k, s->n, &bytes) != FOVEA_OK)
         return false;
     struct fovea_tuning tuning = fovea_engine_kernels(engine)->tuning;
     tuning.cache.near = s->near ? (uint32_t)(s->near >> 10) : tuning.cache.near;
     // With so few rows a far B is a weight, which comes from memory. (When this applied to 16 rows only, classes of 17
     // to 32 rows found theirs in L3: Granite Rapids, 24x3072x768 natural, strips were 1.09x there, 0.43x from memory.)
-    const bool far = s->m <= FOVEA_SEVERAL_ROWS && fovea_gemm_far(&tuning, s->m, s->n, s->k, s->form);
-    if (!tune_walk_make(&c->b, engine, bytes, far, s->form == FOVEA_FORM_PACKED))
+    const enum fovea_gemm_form form = s->type != FOVEA_F32 ? FOVEA_FORM_NT : s->form; // as plans count it
+    const bool far = s->m <= FOVEA_SEVERAL_ROWS && fovea_gemm_far(&tuning, s->m, s->n, s->k, form);
+    if (!tune_walk_make(&c->b, engine, bytes, far, packed))
         return false;
-    float *const source = s->form == FOVEA_FORM_PACKED ? bench_alloc(natural) : c->b.own;
+    float *const source = packed ? bench_alloc(natural) : c->b.own;
     bool ok = source != NULL;
     if (ok) {
         fill_b(s, source);
-        ok = compute_want(c, source) &&
-             (s->form != FOVEA_FORM_PACKED ||
-              fovea_pack(engine, FOVEA_NO_TRANS, s->k, s->n, source, s->n, c->b.own, bytes) == FOVEA_OK);
+        ok = compute_want(c, source) && (!packed || pack(engine, s, s->n, source, c->b.own, bytes));
     }
     if (source != c->b.own)
         bench_free(source, natural);
@@ -237,8 +252,8 @@ struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct
     c->shape = *shape;
     const struct fovea_tuning *const tuning = &fovea_engine_kernels(engine)->tuning;
     c->base.class = fovea_gemm_number(fovea_gemm_class(tuning, shape->m, shape->n, shape->k, shape->form));
-    snprintf(c->base.name, sizeof c->base.name, "gemm %zux%zux%zu %s", shape->m, shape->n, shape->k,
-             forms[shape->form]);
+    snprintf(c->base.name, sizeof c->base.name, "gemm %zux%zux%zu %s%s", shape->m, shape->n, shape->k,
+             forms[shape->form], shape->type == FOVEA_S8 ? " s8" : "");
     c->a = bench_alloc(shape->m * shape->k * sizeof(float));
     c->c = bench_alloc(shape->m * shape->n * sizeof(float));
     c->want = calloc(ROWS * COLUMNS, sizeof(float));
