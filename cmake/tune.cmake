@@ -30,6 +30,7 @@ add_library(fovea_tune STATIC EXCLUDE_FROM_ALL
     tune/room.c
     tune/rounds.c
     tune/search.c
+    tune/shapes.c
     tune/space.c
     tune/stats.c
     tune/tune.c

@@ -60,7 +60,7 @@ struct tune_case *tune_case_attention(const struct fovea_engine *engine, const s
 /// A slot's kernel, on the typical problem of its family in tests/check.
 struct tune_case *tune_case_slot(uint32_t class);
 
-/// Makes up to `most` cases of a class in this engine, from the tables in tune/cases.c (for attention and for the
+/// Makes up to `most` cases of a class in this engine, from the tables in tune/shapes.c (for attention and for the
 /// border all of them). Returns their number; 0 if there is no memory, or no time, for one of them.
 enum { TUNE_CASES_MAX = 16 };
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most, const struct tune_end *end,
