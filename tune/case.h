@@ -51,9 +51,10 @@ struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct
 struct tune_attention_shape {
     size_t heads, q, kv, dim;
     bool causal;
-    bool tokens; ///< K and V are (S, H, D), as a projection writes them, not (H, S, D)
-    size_t near; ///< bytes of K and V up to which few queries find them in cache; more come from memory
-    bool panels; ///< K is in panels, without tokens and of a multiple of 16 keys
+    bool tokens;          ///< K and V are (S, H, D), as a projection writes them, not (H, S, D)
+    size_t near;          ///< bytes of K and V up to which few queries find them in cache; more come from memory
+    bool panels;          ///< K is in panels, without tokens and of a multiple of 16 keys
+    enum fovea_type type; ///< of the elements of K and V: F32, BF16 or F16
 };
 struct tune_case *tune_case_attention(const struct fovea_engine *engine, const struct tune_attention_shape *shape);
 

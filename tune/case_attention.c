@@ -12,6 +12,7 @@
 #include "tune/room.h"
 #include "tune/walk.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +37,15 @@ static size_t out_bytes(const struct tune_attention_shape *s)
     return s->heads * s->q * s->dim * sizeof(float);
 }
 
-// Floats of K, and of V.
-static size_t k_floats(const struct tune_attention_shape *s)
+// Elements of K, and of V; and their bytes.
+static size_t k_elements(const struct tune_attention_shape *s)
 {
     return s->heads * s->kv * s->dim;
+}
+
+static size_t k_bytes(const struct tune_attention_shape *s)
+{
+    return k_elements(s) * fovea_type_bytes(s->type);
 }
 
 static struct fovea_strides kv_strides(const struct tune_attention_shape *s)
@@ -62,16 +68,17 @@ static struct fovea_attention_desc desc_of(const struct tune_attention_shape *s)
     d.q = (struct fovea_strides){0, 0, s->dim};
     d.k = d.v = kv_strides(s);
     d.k_layout = s->panels ? FOVEA_K_PANELS : FOVEA_K_ROWS;
+    d.kv_type = s->type;
     d.out = (struct fovea_strides){0, s->q * s->dim, s->dim};
     return d;
 }
 
-static struct fovea_attention_args args_of(const struct attention_case *c, const float *k, float *out)
+static struct fovea_attention_args args_of(const struct attention_case *c, const void *k, float *out)
 {
     const struct tune_attention_shape *const s = &c->shape;
     return (struct fovea_attention_args){.q = c->q,
                                          .k = k,
-                                         .v = k + k_floats(s),
+                                         .v = (const char *)k + k_bytes(s),
                                          .out = out,
                                          .batch = 1,
                                          .q_len = s->q,
@@ -131,7 +138,7 @@ static double seconds(void *state, uint64_t calls)
     return (bench_seconds(1) - start) / (double)calls;
 }
 
-static bool is_right(const struct attention_ready *ready, const float *kv)
+static bool is_right(const struct attention_ready *ready, const void *kv)
 {
     struct attention_case *const c = ready->c;
     const struct tune_attention_shape *const s = &c->shape;
@@ -191,8 +198,17 @@ static void fill(float *x, size_t n, uint64_t state)
         x[i] = random_of(&state);
 }
 
+// Element i: of 16 bits one of the numbers of bfloat16 from 1/8 to 1, which as f16 are from 1.5 to 1.9.
+static void set(const struct tune_attention_shape *s, void *to, size_t i, float x)
+{
+    if (s->type == FOVEA_F32)
+        ((float *)to)[i] = x;
+    else
+        ((uint16_t *)to)[i] = (uint16_t)((x < 0 ? 0x8000 : 0) | (0x3E00 + (uint32_t)(fabsf(x) * 0x180)));
+}
+
 // K or V, the same for all heads.
-static void fill_keys(const struct tune_attention_shape *s, bool panels, float *to, uint64_t state)
+static void fill_keys(const struct tune_attention_shape *s, bool panels, void *to, uint64_t state)
 {
     const struct fovea_strides strides = kv_strides(s);
     for (size_t j = 0; j < s->kv; j++)
@@ -201,35 +217,34 @@ static void fill_keys(const struct tune_attention_shape *s, bool panels, float *
             const size_t at = panels ? j / FOVEA_PANEL * FOVEA_PANEL * s->dim + c * FOVEA_PANEL + j % FOVEA_PANEL
                                      : j * strides.row + c;
             for (size_t h = 0; h < s->heads; h++)
-                to[h * strides.head + at] = x;
+                set(s, to, h * strides.head + at, x);
         }
 }
 
 static bool make_kv(struct attention_case *c, const struct fovea_engine *engine)
 {
     const struct tune_attention_shape *const s = &c->shape;
-    const size_t floats = k_floats(s), bytes = 2 * floats * sizeof(float);
+    const size_t bytes = 2 * k_bytes(s);
     if (!tune_walk_make(&c->kv, engine, bytes, s->q < DECODING && bytes > s->near, false))
         return false;
     fill_keys(s, s->panels, c->kv.own, 2);
-    fill_keys(s, false, (float *)c->kv.own + floats, 3);
+    fill_keys(s, false, (char *)c->kv.own + k_bytes(s), 3);
     return true;
 }
 
 struct tune_case *tune_case_attention(const struct fovea_engine *engine, const struct tune_attention_shape *s)
 {
     static const struct tune_case_kind kind = {destroy, prepare, release, plans_same, seconds, verify, runs};
+    static const char *const types[] = {[FOVEA_F32] = "", [FOVEA_BF16] = " bf16", [FOVEA_F16] = " f16"};
     struct attention_case *const c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
     c->base.kind = &kind;
     c->base.class = fovea_attention_number(fovea_heads_of(s->dim, s->dim));
     c->shape = *s;
-    snprintf(c->base.name, sizeof c->base.name, "attention %zu heads %zux%zu d%zu%s%s", s->heads, s->q, s->kv, s->dim,
-             s->causal ? " causal" : "",
-             s->tokens   ? " tokens"
-             : s->panels ? " panels"
-                         : "");
+    snprintf(c->base.name, sizeof c->base.name, "attention %zu heads %zux%zu d%zu%s%s%s%s", s->heads, s->q, s->kv,
+             s->dim, s->causal ? " causal" : "", s->tokens ? " tokens" : "", s->panels ? " panels" : "",
+             types[s->type]);
     c->q = bench_alloc(s->q * s->dim * sizeof(float));
     c->out = bench_alloc(out_bytes(s));
     c->want = malloc(out_bytes(s));

@@ -42,12 +42,13 @@ static void gemm_cases(const struct fovea_engine *engine, uint32_t class, struct
 }
 
 static void attention_cases(const struct fovea_engine *engine, const struct tune_attention_shape *shapes, size_t count,
-                            struct list *list)
+                            enum fovea_type type, struct list *list)
 {
     const size_t near = tune_measure_l2();
     for (size_t i = 0; i < count && shapes[i].heads != 0 && wants(list); i++) {
         struct tune_attention_shape shape = shapes[i];
         shape.near = near;
+        shape.type = type;
         add(list, tune_case_attention(engine, &shape));
     }
 }
@@ -66,8 +67,10 @@ static void slot_cases(const struct fovea_engine *engine, uint32_t class, struct
 {
     const enum fovea_slot slot = fovea_class(class).slot;
     const bool chooses = tune_has_choice(engine, class);
-    if (slot == FOVEA_SLOT_attention_decode && chooses)
-        attention_cases(engine, tune_decode_shapes, tune_decode_shape_count, list);
+    const bool bf16 = slot == FOVEA_SLOT_attention_decode_bf16, f16 = slot == FOVEA_SLOT_attention_decode_f16;
+    const enum fovea_type type = bf16 ? FOVEA_BF16 : f16 ? FOVEA_F16 : FOVEA_F32;
+    if ((slot == FOVEA_SLOT_attention_decode || bf16 || f16) && chooses)
+        attention_cases(engine, tune_decode_shapes, tune_decode_shape_count, type, list);
     else if (slot == FOVEA_SLOT_gemm_s8 && chooses)
         for (size_t i = 0; i < tune_s8_shape_count && wants(list); i++)
             add(list, tune_case_gemm(engine, &tune_s8_shapes[i]));
@@ -82,7 +85,7 @@ static void make_cases(const struct fovea_engine *engine, uint32_t class, struct
         gemm_cases(engine, class, list);
         return;
     case FOVEA_TUNED_ATTENTION:
-        attention_cases(engine, tune_attention_shapes[fovea_class(class).heads], TUNE_CASES_MAX, list);
+        attention_cases(engine, tune_attention_shapes[fovea_class(class).heads], TUNE_CASES_MAX, FOVEA_F32, list);
         return;
     case FOVEA_TUNED_CACHE:
         border_cases(engine, list);

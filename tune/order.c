@@ -41,7 +41,8 @@ double tune_share(uint32_t class)
 {
     static const double rows[] = {[FOVEA_FEW] = 4, [FOVEA_SEVERAL] = 5, [FOVEA_SOME] = 8, [FOVEA_MANY] = 12};
     const struct fovea_class of = fovea_class(class);
-    const bool several = of.slot == FOVEA_SLOT_attention_decode || of.slot == FOVEA_SLOT_gemm_s8;
+    const bool several = of.slot == FOVEA_SLOT_attention_decode || of.slot == FOVEA_SLOT_attention_decode_bf16 ||
+                         of.slot == FOVEA_SLOT_attention_decode_f16 || of.slot == FOVEA_SLOT_gemm_s8;
     return of.kind == FOVEA_TUNED_SLOT        ? (several ? 4 : 0.2)
            : of.kind == FOVEA_TUNED_CACHE     ? 16
            : of.kind == FOVEA_TUNED_ATTENTION ? 6

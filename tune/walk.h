@@ -23,7 +23,8 @@ bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, s
 /// To be called after the operand is written and before the calls of a sample are timed: copies its header, if it has
 /// one, to the places. A matrix begins within a cache line in some samples.
 void tune_walk_begin(struct tune_walk *walk);
-/// The operand of the next call: if it is far, other numbers in [-1, 1), after a header if it has one.
+/// The operand of the next call: if it is far, other numbers in [-1, 1), in (-2, 2) if they are of 16 bits, after a
+/// header if it has one.
 const void *tune_walk_next(struct tune_walk *walk);
 /// Moves the operand itself to where it begins within a cache line, as in those samples, or back, and returns where it
 /// is. A blob, and what stays in cache, is not moved: neither begins within a line.

@@ -17,9 +17,14 @@ static const uint8_t none[FOVEA_VARIANTS];
 static struct tune_case *make_case(const struct fovea_engine *engine, uint32_t class)
 {
     const struct fovea_class of = fovea_class(class);
-    if (of.kind == FOVEA_TUNED_SLOT && of.slot == FOVEA_SLOT_attention_decode) {
-        const struct tune_attention_shape shape = {.heads = 2, .q = 3, .kv = 144, .dim = 40, .panels = true};
-        return tune_case_attention(engine, &shape);
+    for (int i = 0; i < 3 && of.kind == FOVEA_TUNED_SLOT; i++) {
+        static const enum fovea_slot slots[] = {FOVEA_SLOT_attention_decode, FOVEA_SLOT_attention_decode_bf16,
+                                                FOVEA_SLOT_attention_decode_f16};
+        static const enum fovea_type types[] = {FOVEA_F32, FOVEA_BF16, FOVEA_F16};
+        const struct tune_attention_shape shape = {
+            .heads = 2, .q = 3, .kv = 144, .dim = 40, .panels = true, .type = types[i]};
+        if (of.slot == slots[i])
+            return tune_case_attention(engine, &shape);
     }
     if (of.kind == FOVEA_TUNED_SLOT && of.slot == FOVEA_SLOT_gemm_s8) {
         const struct tune_shape shape = {5, 75, 150, FOVEA_FORM_PACKED, 0, FOVEA_S8};
