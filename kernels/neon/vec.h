@@ -91,39 +91,35 @@ static inline void fv_store_f16(uint16_t *p, fv_f32 v)
     vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
 }
 
-// n <= FV_LANES elements; the other lanes are +0 and their memory is not touched. NEON has no masked load, so the
-// lanes go one by one: at most four instructions, once for each row.
+// n <= FV_LANES elements; the other lanes are +0 and their memory is not touched. NEON has no masked load, so a tail is
+// at most two loads, where k loops over a last vector have one in each step, and branches on n, which are the same ones
+// in all steps.
 static inline fv_f32 fv_load_tail(const float *p, size_t n)
 {
-    fv_f32 v = vdupq_n_f32(0.0f);
-    if (n > 0) {
-        v = vld1q_lane_f32(p, v, 0);
+    const fv_f32 none = vdupq_n_f32(0.0f);
+    if (n >= FV_LANES) {
+        return vld1q_f32(p);
     }
-    if (n > 1) {
-        v = vld1q_lane_f32(p + 1, v, 1);
+    if (n < 2) {
+        return n == 0 ? none : vld1q_lane_f32(p, none, 0);
     }
-    if (n > 2) {
-        v = vld1q_lane_f32(p + 2, v, 2);
-    }
-    if (n > 3) {
-        v = vld1q_lane_f32(p + 3, v, 3);
-    }
-    return v;
+    const fv_f32 pair = vcombine_f32(vld1_f32(p), vget_low_f32(none));
+    return n == 2 ? pair : vld1q_lane_f32(p + 2, pair, 2);
 }
 
 static inline void fv_store_tail(float *p, fv_f32 v, size_t n)
 {
-    if (n > 0) {
-        vst1q_lane_f32(p, v, 0);
+    if (n >= FV_LANES) {
+        vst1q_f32(p, v);
+        return;
     }
-    if (n > 1) {
-        vst1q_lane_f32(p + 1, v, 1);
+    if (n >= 2) {
+        vst1_f32(p, vget_low_f32(v));
     }
-    if (n > 2) {
+    if (n == 3) {
         vst1q_lane_f32(p + 2, v, 2);
-    }
-    if (n > 3) {
-        vst1q_lane_f32(p + 3, v, 3);
+    } else if (n == 1) {
+        vst1q_lane_f32(p, v, 0);
     }
 }
 
