@@ -9,7 +9,7 @@
 // Lanes are columns of C and a k step is a rank-1 update: each element is one ascending fma chain (docs/numerics.md).
 #include "kernels/avx2/vec.h"
 #include "kernels/common/gemm_end.h"
-#include "kernels/common/gemm_more.h"
+#include "kernels/common/gemm_room.h"
 #include "kernels/common/unroll.h"
 
 enum { MR = 2, PANELS = 3 };
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
         FV_UNROLL
         for (int j = 0; j < P; j++) {
             if (t.terms != NULL) {
-                gemm_end_panel(t.terms, i, (size_t)j * FOVEA_PANEL, C_OF(i, j, 0), acc[i][j]);
+                gemm_end_row(t.terms, i, (size_t)j * FOVEA_PANEL, C_OF(i, j, 0), acc[i][j], FV_VECS);
             }
             FV_UNROLL
             for (int v = 0; v < FV_VECS; v++) {
@@ -106,8 +106,18 @@ GEMM_TILE(2, 1)
 GEMM_TILE(2, 2)
 GEMM_TILE(2, 3)
 
-void fovea_gemm_f32_2x48_avx2(const struct fovea_gemm_tile *tile)
+static void gemm_one(const struct fovea_gemm_tile *tile)
 {
     static fovea_gemm_fn *const tiles[MR][PANELS] = {{gemm_1x1, gemm_1x2, gemm_1x3}, {gemm_2x1, gemm_2x2, gemm_2x3}};
-    gemm_with_more(tile, tiles[tile->m - 1][(tile->n - 1) / FOVEA_PANEL], fovea_gemm_epilogue_f32_avx2);
+    fovea_gemm_fn *const run = tiles[tile->m - 1][(tile->n - 1) / FOVEA_PANEL];
+    if (tile->terms != NULL && (tile->b_ends != 0 || tile->n % FOVEA_PANEL != 0)) {
+        gemm_in_room(tile, run, fovea_gemm_epilogue_f32_avx2);
+    } else {
+        gemm_to_the_end(tile, run);
+    }
+}
+
+void fovea_gemm_f32_2x48_avx2(const struct fovea_gemm_tile *tile)
+{
+    gemm_with_more(tile, gemm_one);
 }

@@ -60,6 +60,7 @@ KERNELS = [
     Kernel("avx2", "gemm_f32_3x32", "gemm_pair_{m}", 3, 4, {0}, {"GNU": 0, "Clang": 0},
            {"GNU": (20, 23), "Clang": (20, 23)}),
     Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, {1, 2}, {"GNU": 0, "Clang": 0}, None),
+    Kernel("neon", "gemm_f32_6x16", "gemm_half_{m}", 6, 2, {1, 2}, {"GNU": 0, "Clang": 0}, None),
 ]
 COLUMNS = ("FMAs", "B", "A", "prefetches", "reloads", "spills", "stores", "shuffles")
 
