@@ -28,12 +28,16 @@ enum {
 // Where 16 registers hold 12 sums, clang 14 puts a sum where its vector of B was, and then stores another one to have a
 // register for it. gcc 12 does so with 8-bit integers, which need more registers, and several panels. So a vector of B
 // outlives its FMAs; but not where the FMA of a single row reads it from memory, and of one panel not with AVX-512,
-// whose FMAs read A from memory then. On NEON an element of A does, or gcc 12 copies sums of four and of six rows.
+// whose FMAs read A from memory then. On NEON both operands do, or gcc 12 copies sums: of six rows one, 25.0 cycles of
+// two steps on N1 for 24.0, of two and three rows of 8 bits one, too. clang 14 would spill sums for that, of six rows
+// fewest if an element of A outlives its FMAs.
 #define FEW_IS_S8 (sizeof(FEW_ELEMENT) == 1)
 #if defined(__clang__) && FV_LANES == 8
 #define FEW_KEEPS(R, P) ((R) > 1 || sizeof(FEW_ELEMENT) < sizeof(float))
-#elif FV_LANES == 4
+#elif defined(__clang__) && FV_LANES == 4
 #define FEW_KEEPS(R, P) (((R) == 4 || (R) == 6) && !FEW_IS_S8)
+#elif FV_LANES == 4
+#define FEW_KEEPS(R, P) 1
 #else
 #define FEW_KEEPS(R, P) (FEW_IS_S8 && ((P) > 1 || FV_LANES < 16))
 #endif
@@ -53,6 +57,11 @@ enum {
 #else
 #define FEW_VECTOR "v"
 #endif
+#if defined(__aarch64__) && !defined(__clang__)
+#define FEW_OUTLIVE(a, b, x) FEW_VECTOR(a), FEW_VECTOR(b)
+#else
+#define FEW_OUTLIVE(a, b, x) FEW_VECTOR(x)
+#endif
 
 /// sum += a b. x: that of the two which is the last to be loaded.
 #define FEW_FMA(sum, a, b, x, R, P)                                                                                    \
@@ -60,7 +69,7 @@ enum {
         *(sum) =                                                                                                       \
             FOVEA_FAULT_IS(GEMM_FEW_MUL_ADD) ? fv_add(fv_fma_one(a, b, fv_zero()), *(sum)) : fv_fma_one(a, b, *(sum)); \
         if (FEW_KEEPS(R, P)) {                                                                                         \
-            __asm__("" : "+" FEW_VECTOR(*(sum)) : FEW_VECTOR(x));                                                      \
+            __asm__("" : "+" FEW_VECTOR(*(sum)) : FEW_OUTLIVE(a, b, x));                                               \
         }                                                                                                              \
     } while (0)
 

@@ -138,10 +138,11 @@ def few_rows(folder, objdump, isas):
         packing = [loop for loop in loud if packs and loop.count(stores_vector) >= 2]
         loud = [loop for loop in loud if loop not in packing]
         kept = sum(loop.spills() + loop.stores() for loop in loud) + sum(loop.spills() for loop in packing)
+        copies = sum(loop.copies() for loop in loud) if isa == "neon" else 0  # x86 cores copy by renaming
         still = sum(not (loop.prefetches() or loop.spills() or loop.stores()) for loop in found)
-        print(f"{stem}_{isa}: {len(loud)} k loops, {kept} spills and stores in them; {still} prefetch nothing, "
-              f"{len(packing)} packs")
-        if len(loud) < rows or kept or still != quiet or bool(packing) != bool(packs):
+        print(f"{stem}_{isa}: {len(loud)} k loops, {kept} spills and stores in them, {copies} copies; {still} prefetch "
+              f"nothing, {len(packing)} packs")
+        if len(loud) < rows or kept or copies or still != quiet or bool(packing) != bool(packs):
             yield f"{stem}_{isa}"
 
 

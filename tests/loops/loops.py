@@ -67,6 +67,10 @@ class X86Loop(Loop):
     def stores(self):
         return self.count(lambda i: i.mnemonic.startswith("vmov") and i.operands.endswith(")"))
 
+    def copies(self):
+        """Of vectors."""
+        return self.count(lambda i: re.match(r"vmov[aud]\w+ %[xyz]mm\d+, *%[xyz]mm\d+$", f"{i.mnemonic} {i.operands}"))
+
     def shuffles(self):
         """Broadcasts and shuffles of registers: they take slots of an FMA port."""
         return self.count(lambda i: re.match(r"v(perm|shuf|unpck|insert|extract|broadcast)", i.mnemonic) and
@@ -90,6 +94,10 @@ class ArmLoop(Loop):
 
     def stores(self):
         return self.count(lambda i: re.match(r"st", i.mnemonic))
+
+    def copies(self):
+        """Of vectors: they take slots of an FMA pipe."""
+        return self.count(lambda i: i.mnemonic == "mov" and re.match(r"v\d+\.16b, v\d+\.16b$", i.operands))
 
     def shuffles(self):
         """Also LD1R, which takes a slot of an FMA pipe on some cores."""
