@@ -148,6 +148,29 @@ static uint32_t thin_rows_of(const struct gemm *of)
     }
 }
 
+// The largest number of rows for which a far packed B is computed by gemm_few. NEON's has four panels side by side for
+// one row, three for two and two for three: 16 sums and more, where 6x16 has four of each row. llvm-mca-19, cycles for
+// a step of a panel, against 6x16: one row 2.6 for 4.0 on Neoverse N1, 2.0 for 4.0 on N2, 1.8 for 4.0 on V1 and for 2.0
+// on V2; two 2.0 for 4.0 on V1 and for 2.3 on V2; three 3.0 for 4.0 on V1; otherwise, and for more rows, of one panel,
+// the same. Not measured: memory, which is read faster by several streams elsewhere.
+static uint32_t blob_rows_of(const struct gemm *of)
+{
+    enum { NEON_ROWS = 3 };
+    if (!of->class.far || of->class.form != FOVEA_FORM_PACKED) {
+        return 0;
+    }
+    switch (of->kernel->isa) {
+    case FOVEA_ISA_avx2:
+        return of->beyond->blob_rows[0];
+    case FOVEA_ISA_avx512:
+        return of->beyond->blob_rows[of->class.rows == FOVEA_FEW ? 1 : 2];
+    case FOVEA_ISA_neon:
+        return NEON_ROWS;
+    default:
+        return 0;
+    }
+}
+
 // Natural rows of B are read in place at least for fewer than three tiles of rows, wide ones four (Zen 5, 28 to 35
 // rows: 1.12 to 1.27 times as fast; 19 to 22 rows by small ones 1.06 to 1.18, but 0.61 if rows alias in few sets of
 // L1). A product that relies on all of it being in L2 may take as much as L2 holds; by wide tiles more if L3 is nearly
@@ -163,7 +186,6 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     const bool packed = class.form == FOVEA_FORM_PACKED, nt = class.form == FOVEA_FORM_NT;
     const bool far = class.far, far_nn = class.form == FOVEA_FORM_NN && far, few = class.rows == FOVEA_FEW;
     const bool blob = packed || nt; // nt: blobs of smaller elements
-    const uint32_t few_blob = !avx512 ? 0 : few ? 1 : 2;
     const bool has_avx512 = (machine->cpu & FOVEA_CPU_AVX512) != 0;
     const uint32_t in_place = (wide ? 4 : 3) * kernel->mr;
     const uint32_t direct_of[FOVEA_FORMS] = {
@@ -207,7 +229,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .turned_steps = beyond->turned_steps,
         .edge_columns = avx512 ? beyond->edge_columns : 0,
         .thin_rows = thin_rows_of(&of),
-        .blob_rows = packed && far && (avx512 || avx2) ? beyond->blob_rows[few_blob] : 0,
+        .blob_rows = blob_rows_of(&of),
         .quiet_rows = blob && far && (avx512 || avx2) ? beyond->quiet_rows[avx512] : 0,
         .alone = far_nn || (packed && far && avx512) ? beyond->alone : 0,
         .set_rows = beyond->set_rows,

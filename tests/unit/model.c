@@ -256,7 +256,8 @@ static void test_few_rows(void)
                  {"32K,1M,32M,wide", "gemm_f32_6x16_avx2", {6, 6, 0, 0, 0, 8, 0, 0}},
                  {"32K,1M,32M,hashed", "gemm_f32_9x48_avx512", {0, 0, 0, 0, 0, 16, 0, 0}},
                  {"48K,2M,480M,mesh", "gemm_f32_9x48_avx512", {12, 12, 0, 0, 0, 16, 0, 0}},
-                 {"48K,2M,480M,mesh", "gemm_f32_6x16_avx2", {6, 6, 0, 0, 0, 8, 0, 0}}};
+                 {"48K,2M,480M,mesh", "gemm_f32_6x16_avx2", {6, 6, 0, 0, 0, 8, 0, 0}},
+                 {"64K,1M,32M,plain", "gemm_f32_6x16_neon", {3, 3, 0, 0, 0, 6, 0, 0}}};
     static const struct {
         struct fovea_gemm_class class;
         const char *name;
