@@ -46,7 +46,7 @@ set(FOVEA_STEMS_AVX512
     attention_decode_bf16_f32_halves attention_decode_f16_f32_halves attention_decode_f32_halves exp2_f32_1x32
     gelu_f32_1x32 gemm_bf16_f32_halves gemm_f16_f32_halves gemm_f32_12x32 gemm_f32_16x16 gemm_f32_6x64 gemm_f32_9x48
     gemm_few_f32_halves gemm_s8_f32_halves gemm_tiles_f32 silu_f32_1x32)
-set(FOVEA_STEMS_NEON exp2_f32_1x8 gelu_f32_1x8 gemm_f32_6x16 silu_f32_1x8)
+set(FOVEA_STEMS_NEON exp2_f32_1x8 gelu_f32_1x8 gemm_f32_2x48 gemm_f32_6x16 silu_f32_1x8)
 
 set(FOVEA_FILES_DISPATCH
     dispatch/adopt.c

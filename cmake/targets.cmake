@@ -107,7 +107,8 @@ endforeach()
 # Where 24 sums leave eight registers, gcc's first scheduler loads what later FMAs need so early that sums are spilled.
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
     set_source_files_properties(
-        kernels/neon/gemm_bf16_f32.c kernels/neon/gemm_f16_f32.c kernels/neon/gemm_few_f32.c kernels/neon/gemm_s8_f32.c
+        kernels/neon/gemm_bf16_f32.c kernels/neon/gemm_f16_f32.c kernels/neon/gemm_f32_2x48.c
+        kernels/neon/gemm_few_f32.c kernels/neon/gemm_s8_f32.c
         PROPERTIES COMPILE_OPTIONS -fno-schedule-insns)
 endif()
 

@@ -133,7 +133,8 @@ static uint32_t bt_rows_of(const struct gemm *of)
 // rows on Zen 3: 1.1 to 1.25 times as fast, and 0.85 if B is near; 6 rows 0.93). Far natural rows need prefetches,
 // which it lacks (Zen 4: 1 to 4 rows 0.5 to 0.65). AVX-512's reads the single stream of a packed B from memory, as with
 // a model that is larger than L3 (Zen 5, where follow_rows takes precedence: 8 rows 1.15 times as fast as 9x48, 12 rows
-// 1.05 to 1.25, 16 rows 0.96 to 1.06; from L3 0.7 to 0.95).
+// 1.05 to 1.25, 16 rows 0.96 to 1.06; from L3 0.7 to 0.95). NEON's has more chains of FMAs than 6x16
+// (kernels/neon/gemm_f32_2x48.c); a second tile below gains nothing.
 static uint32_t thin_rows_of(const struct gemm *of)
 {
     const bool far = of->class.far, packed = of->class.form == FOVEA_FORM_PACKED, nt = of->class.form == FOVEA_FORM_NT;
@@ -143,6 +144,8 @@ static uint32_t thin_rows_of(const struct gemm *of)
         return nt ? 0 : !far ? 2 : packed ? 4 : 0;
     case FOVEA_ISA_avx512:
         return far && packed ? avx512 : 0;
+    case FOVEA_ISA_neon:
+        return nt || (far && !packed) ? 0 : 2;
     default:
         return 0;
     }

@@ -59,6 +59,8 @@ KERNELS = [
            {"GNU": (22, 25), "Clang": (22, 25)}),
     Kernel("avx2", "gemm_f32_3x32", "gemm_pair_{m}", 3, 4, {0}, {"GNU": 0, "Clang": 0},
            {"GNU": (20, 23), "Clang": (20, 23)}),
+    *(Kernel("neon", "gemm_f32_2x48", f"gemm_{{m}}x{panels}", 2, 4 * panels, {0}, {"GNU": 0, "Clang": 0}, None)
+      for panels in (1, 2, 3)),
     Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, {1, 2}, {"GNU": 0, "Clang": 0}, None),
     Kernel("neon", "gemm_f32_6x16", "gemm_half_{m}", 6, 2, {1, 2}, {"GNU": 0, "Clang": 0}, None),
 ]

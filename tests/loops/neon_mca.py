@@ -24,7 +24,8 @@ import skips  # noqa: E402
 CORES = ("neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2")
 TILE = "gemm_f32_6x16"
 HALF = "gemm_half_6"
-MAIN = {TILE: ("gemm_rows_6", HALF), "gemm_bn_f32": ("gemm_bn_6",), "gemm_bt_f32": ("gemm_bt_6",)}
+MAIN = {TILE: ("gemm_rows_6", HALF), "gemm_f32_2x48": ("gemm_2x3",), "gemm_bn_f32": ("gemm_bn_6",),
+        "gemm_bt_f32": ("gemm_bt_6",)}
 LEAST = 0.98
 FMAS = [f"fmla v{i}.4s, v30.4s, v31.s[0]" for i in range(24)]  # more than 4 cycles on 4 pipes
 ITERATIONS = 1000

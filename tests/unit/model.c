@@ -242,22 +242,22 @@ static void test_lean(void)
 
 // Rows of a far B that a kernel made for few takes: of a blob, and of how many nothing is prefetched, also of smaller
 // elements, whose classes are those of a transposed B; and of such a B, read in place, and whether one row asks for it
-// twice.
+// twice. And rows that a micro-kernel made for few of a near B takes.
 static void test_few_rows(void)
 {
-    enum { NUMBERS = 8 };
+    enum { NUMBERS = 9 };
     static const struct {
         const char *text, *kernel;
         uint32_t numbers[NUMBERS];
-    } kinds[] = {{"32K,1M,32M,plain", "gemm_f32_9x48_avx512", {5, 12, 6, 6, 0, 21, 0, 1}},
-                 {"32K,1M,32M,plain", "gemm_f32_6x16_avx2", {3, 3, 2, 2, 0, 8, 0, 0}},
-                 {"32K,1M,32M,plain", "gemm_f32_4x16_scalar", {0, 0, 0, 0, 0, 4, 0, 0}},
-                 {"32K,1M,32M,wide", "gemm_f32_9x48_avx512", {0, 0, 0, 0, 0, 16, 0, 0}},
-                 {"32K,1M,32M,wide", "gemm_f32_6x16_avx2", {6, 6, 0, 0, 0, 8, 0, 0}},
-                 {"32K,1M,32M,hashed", "gemm_f32_9x48_avx512", {0, 0, 0, 0, 0, 16, 0, 0}},
-                 {"48K,2M,480M,mesh", "gemm_f32_9x48_avx512", {12, 12, 0, 0, 0, 16, 0, 0}},
-                 {"48K,2M,480M,mesh", "gemm_f32_6x16_avx2", {6, 6, 0, 0, 0, 8, 0, 0}},
-                 {"64K,1M,32M,plain", "gemm_f32_6x16_neon", {3, 3, 0, 0, 0, 6, 0, 0}}};
+    } kinds[] = {{"32K,1M,32M,plain", "gemm_f32_9x48_avx512", {5, 12, 6, 6, 0, 21, 0, 1, 0}},
+                 {"32K,1M,32M,plain", "gemm_f32_6x16_avx2", {3, 3, 2, 2, 0, 8, 0, 0, 2}},
+                 {"32K,1M,32M,plain", "gemm_f32_4x16_scalar", {0, 0, 0, 0, 0, 4, 0, 0, 0}},
+                 {"32K,1M,32M,wide", "gemm_f32_9x48_avx512", {0, 0, 0, 0, 0, 16, 0, 0, 0}},
+                 {"32K,1M,32M,wide", "gemm_f32_6x16_avx2", {6, 6, 0, 0, 0, 8, 0, 0, 2}},
+                 {"32K,1M,32M,hashed", "gemm_f32_9x48_avx512", {0, 0, 0, 0, 0, 16, 0, 0, 0}},
+                 {"48K,2M,480M,mesh", "gemm_f32_9x48_avx512", {12, 12, 0, 0, 0, 16, 0, 0, 0}},
+                 {"48K,2M,480M,mesh", "gemm_f32_6x16_avx2", {6, 6, 0, 0, 0, 8, 0, 0, 2}},
+                 {"64K,1M,32M,plain", "gemm_f32_6x16_neon", {3, 3, 0, 0, 0, 6, 0, 0, 2}}};
     static const struct {
         struct fovea_gemm_class class;
         const char *name;
@@ -265,7 +265,8 @@ static void test_few_rows(void)
         {{FOVEA_FEW, true, FOVEA_FORM_PACKED}, "blob_rows"},   {{FOVEA_SEVERAL, true, FOVEA_FORM_PACKED}, "blob_rows"},
         {{FOVEA_FEW, true, FOVEA_FORM_PACKED}, "quiet_rows"},  {{FOVEA_FEW, true, FOVEA_FORM_NT}, "quiet_rows"},
         {{FOVEA_FEW, false, FOVEA_FORM_PACKED}, "quiet_rows"}, {{FOVEA_SOME, true, FOVEA_FORM_NT}, "bt_rows"},
-        {{FOVEA_FEW, true, FOVEA_FORM_PACKED}, "bt_rows"},     {{FOVEA_FEW, true, FOVEA_FORM_NT}, "twice"}};
+        {{FOVEA_FEW, true, FOVEA_FORM_PACKED}, "bt_rows"},     {{FOVEA_FEW, true, FOVEA_FORM_NT}, "twice"},
+        {{FOVEA_FEW, false, FOVEA_FORM_NN}, "thin_rows"}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct fovea_machine machine = {.cpu = ~0u};
         const int32_t kernel = fovea_variant_find(kinds[i].kernel, strlen(kinds[i].kernel));
