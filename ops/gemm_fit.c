@@ -73,7 +73,7 @@ static bool wants_chains(const struct fovea_gemm_layout *plan)
 // Whether tiles made for few rows suit a C with few columns, no more than they are wide: they are fewer and larger
 // tiles than others that cover these columns (Granite Rapids, up to 32 columns, 12x32 in place of 9x48 1.01 to 1.06
 // times as fast, up to 16 columns 16x16 1.02 to 1.09, of 12 rows 1.2; elsewhere fewer instructions, too, not measured).
-// Not with 16 rows that alias in few sets of L1 (4096x16x1024 0.93), not flat tiles (2x48 of AVX2), and not if tiles of
+// Not with 16 rows that alias in few sets of L1 (4096x16x1024 0.93), not flat tiles (2x48), and not if tiles of
 // one panel would read B in another way.
 static bool is_narrow(const struct fovea_gemm_layout *plan, const struct fovea_gemm_kernel *kernel)
 {

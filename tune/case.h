@@ -15,6 +15,13 @@ struct tune_end; // tune/measure.h
 
 enum { TUNE_RUNS = 3 };
 
+/// How a case is verified.
+enum tune_way {
+    TUNE_WHOLE,
+    TUNE_TASKS,  ///< as a whole and, of a GEMM, task by task, as several threads do
+    TUNE_WITHIN, ///< over operands that begin within a cache line, if it is timed over such; otherwise it is right
+};
+
 struct tune_case {
     const struct tune_case_kind *kind;
     uint32_t class;
@@ -28,9 +35,8 @@ struct tune_case_kind {
     void (*release)(void *ready);
     bool (*same)(const void *a, const void *b);     ///< two prepared candidates do the same work
     double (*seconds)(void *ready, uint64_t calls); ///< CPU time per call, over this many calls
-    /// Gives the bits of the scalar path. every_way: also over operands that begin within a cache line, where it is
-    /// timed over such, and a GEMM task by task.
-    bool (*verify)(void *ready, bool every_way);
+    /// Gives the bits of the scalar path.
+    bool (*verify)(void *ready, enum tune_way way);
     /// The variants that compute it, that of most of the work first; -1: none.
     void (*runs)(const void *ready, int32_t variants[TUNE_RUNS]);
 };
@@ -61,11 +67,12 @@ struct tune_case *tune_case_attention(const struct fovea_engine *engine, const s
 /// A slot's kernel, on the typical problem of its family in tests/check.
 struct tune_case *tune_case_slot(uint32_t class);
 
-/// Makes up to `most` cases of a class in this engine, from the tables in tune/shapes.c (for attention and for the
-/// border all of them). Returns their number; 0 if there is no memory, or no time, for one of them.
+/// Makes up to `most` cases of a class in this engine, from the tables in tune/shapes.c (for attention, slots and the
+/// border all of them). Returns their number; 0 if there is no memory, or no time, for one of them: *complete is then
+/// false, if it is not NULL. With some borders a class has no problems at all.
 enum { TUNE_CASES_MAX = 16 };
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most, const struct tune_end *end,
-                    struct tune_case *cases[TUNE_CASES_MAX]);
+                    struct tune_case *cases[TUNE_CASES_MAX], bool *complete);
 void tune_cases_destroy(struct tune_case *const *cases, uint32_t count);
 /// Whether a GEMM of this shape is in those tables. The bench's held-out shapes must not be.
 bool tune_is_tuned_on(size_t m, size_t n, size_t k);

@@ -151,15 +151,15 @@ static bool is_right(const struct attention_ready *ready, const void *kv)
     return ok;
 }
 
-static bool verify(void *state, bool every_way)
+static bool verify(void *state, enum tune_way way)
 {
     const struct attention_ready *const ready = state;
-    bool ok = is_right(ready, ready->c->kv.own);
-    if (ok && every_way) {
-        ok = is_right(ready, tune_walk_shift(&ready->c->kv, true));
-        tune_walk_shift(&ready->c->kv, false);
-    }
-    return ok;
+    struct tune_walk *const kv = &ready->c->kv;
+    if (way != TUNE_WITHIN)
+        return is_right(ready, kv->own);
+    const bool right = !tune_walk_shifts(kv) || is_right(ready, tune_walk_shift(kv, true));
+    tune_walk_shift(kv, false);
+    return right;
 }
 
 static void runs(const void *state, int32_t variants[TUNE_RUNS])

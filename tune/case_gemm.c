@@ -216,16 +216,19 @@ static bool whole_is_right(const struct gemm_ready *ready, const void *b)
     return fovea_gemm(ready->plan, &args, c->room.shared, c->room.scratch, NULL) == FOVEA_OK && same(c);
 }
 
-// In one thread, which runs it as a whole; and task by task, as several threads do.
-static bool verify(void *state, bool every_way)
+static bool verify(void *state, enum tune_way way)
 {
     struct gemm_ready *const ready = state;
     struct gemm_case *const c = ready->c;
+    if (way == TUNE_WITHIN) {
+        const bool right = !tune_walk_shifts(&c->b) || whole_is_right(ready, tune_walk_shift(&c->b, true));
+        tune_walk_shift(&c->b, false);
+        return right;
+    }
     bool ok = whole_is_right(ready, c->b.own);
-    if (!ok || !every_way)
+    if (!ok || way == TUNE_WHOLE)
         return ok;
-    ok = whole_is_right(ready, tune_walk_shift(&c->b, true));
-    const struct fovea_gemm_args args = args_of(c, tune_walk_shift(&c->b, false));
+    const struct fovea_gemm_args args = args_of(c, c->b.own);
     spoil(c);
     const struct fovea_work *const work = ready->plan;
     for (uint32_t phase = 0; phase < work->phases && ok; phase++)

@@ -46,9 +46,9 @@ static double seconds(void *state, uint64_t calls)
     return time;
 }
 
-static bool verify(void *state, bool every_way)
+static bool verify(void *state, enum tune_way way)
 {
-    (void)every_way;
+    (void)way;
     const struct slot_ready *const ready = state;
     const struct check_options options = {.seed = 2, .cases = CASES, .has_cases = true};
     bool ok = true;

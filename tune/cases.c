@@ -53,11 +53,13 @@ static void attention_cases(const struct fovea_engine *engine, const struct tune
     }
 }
 
-static void border_cases(const struct fovea_engine *engine, struct list *list)
+// What stays in L2 is there in each call, whatever the border is now.
+static void gemm_cases_of(const struct fovea_engine *engine, const struct tune_shape *shapes, size_t count,
+                          struct list *list)
 {
     const size_t near = tune_measure_l2();
-    for (size_t i = 0; i < tune_border_shape_count && wants(list); i++) {
-        struct tune_shape shape = tune_border_shapes[i];
+    for (size_t i = 0; i < count && wants(list); i++) {
+        struct tune_shape shape = shapes[i];
         shape.near = near ? near : 1;
         add(list, tune_case_gemm(engine, &shape));
     }
@@ -65,15 +67,12 @@ static void border_cases(const struct fovea_engine *engine, struct list *list)
 
 static void slot_cases(const struct fovea_engine *engine, uint32_t class, struct list *list)
 {
-    const enum fovea_slot slot = fovea_class(class).slot;
-    const bool chooses = tune_has_choice(engine, class);
-    const bool bf16 = slot == FOVEA_SLOT_attention_decode_bf16, f16 = slot == FOVEA_SLOT_attention_decode_f16;
-    const enum fovea_type type = bf16 ? FOVEA_BF16 : f16 ? FOVEA_F16 : FOVEA_F32;
-    if ((slot == FOVEA_SLOT_attention_decode || bf16 || f16) && chooses)
-        attention_cases(engine, tune_decode_shapes, tune_decode_shape_count, type, list);
-    else if (slot == FOVEA_SLOT_gemm_s8 && chooses)
-        for (size_t i = 0; i < tune_s8_shape_count && wants(list); i++)
-            add(list, tune_case_gemm(engine, &tune_s8_shapes[i]));
+    const struct tune_slot_shapes *const of =
+        tune_has_choice(engine, class) ? tune_slot_shapes_of(fovea_class(class).slot) : NULL;
+    if (of && of->attention)
+        attention_cases(engine, of->attention, of->count, of->type, list);
+    else if (of)
+        gemm_cases_of(engine, of->gemm, of->count, list);
     else
         add(list, tune_case_slot(class));
 }
@@ -88,7 +87,7 @@ static void make_cases(const struct fovea_engine *engine, uint32_t class, struct
         attention_cases(engine, tune_attention_shapes[fovea_class(class).heads], TUNE_CASES_MAX, FOVEA_F32, list);
         return;
     case FOVEA_TUNED_CACHE:
-        border_cases(engine, list);
+        gemm_cases_of(engine, tune_border_shapes, tune_border_shape_count, list);
         return;
     default:
         slot_cases(engine, class, list);
@@ -98,11 +97,13 @@ static void make_cases(const struct fovea_engine *engine, uint32_t class, struct
 // All cases of a class or none: otherwise it would be decided without what the others represent. And a choice that was
 // verified on this many cases was verified on the first ones (tune/verify.c).
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most, const struct tune_end *end,
-                    struct tune_case *cases[TUNE_CASES_MAX])
+                    struct tune_case *cases[TUNE_CASES_MAX], bool *complete)
 {
     const bool all = fovea_class(class).kind != FOVEA_TUNED_GEMM; // their numbers matter in different shapes
     struct list list = {.cases = cases, .most = all ? TUNE_CASES_MAX : most, .end = end, .complete = true};
     make_cases(engine, class, &list);
+    if (complete)
+        *complete = list.complete;
     if (list.complete)
         return list.count;
     tune_cases_destroy(cases, list.count);

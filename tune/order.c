@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tune/order.c - in which order classes are searched, and with how much of the time.
 #include "tune/order.h"
+#include "tune/shapes.h"
+#include "tune/space.h"
 #include "tune/tune.h"
 
 #include <stdio.h>
@@ -37,12 +39,11 @@ uint32_t tune_classes_of(const char *only)
     return tune_order(only, classes);
 }
 
-double tune_share(uint32_t class)
+double tune_share(const struct fovea_engine *engine, uint32_t class)
 {
     static const double rows[] = {[FOVEA_FEW] = 4, [FOVEA_SEVERAL] = 5, [FOVEA_SOME] = 8, [FOVEA_MANY] = 12};
     const struct fovea_class of = fovea_class(class);
-    const bool several = of.slot == FOVEA_SLOT_attention_decode || of.slot == FOVEA_SLOT_attention_decode_bf16 ||
-                         of.slot == FOVEA_SLOT_attention_decode_f16 || of.slot == FOVEA_SLOT_gemm_s8;
+    const bool several = of.kind == FOVEA_TUNED_SLOT && tune_slot_shapes_of(of.slot) && tune_has_choice(engine, class);
     return of.kind == FOVEA_TUNED_SLOT        ? (several ? 4 : 0.2)
            : of.kind == FOVEA_TUNED_CACHE     ? 16
            : of.kind == FOVEA_TUNED_ATTENTION ? 6

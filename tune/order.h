@@ -9,7 +9,7 @@
 /// programs. Returns their number.
 uint32_t tune_order(const char *only, uint32_t classes[FOVEA_TUNED_CLASSES]);
 /// The share of a class in the time, beside those of others. Long products need more for the same number of pairs; most
-/// slots have a single kernel and need none, but those of decoding and of 8-bit integers have several problems.
-double tune_share(uint32_t class);
+/// slots have a single kernel and need none, but some that have more have several problems.
+double tune_share(const struct fovea_engine *engine, uint32_t class);
 
 #endif

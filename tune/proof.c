@@ -47,7 +47,7 @@ static bool widen(struct tune_search *s, struct tune_racer *chosen)
     const struct fovea_tuned tuned = chosen->tuned;
     tune_racer_end(chosen, &s->track);
     tune_cases_destroy(s->track.cases, s->track.count);
-    s->track.count = tune_cases(s->engine, s->class, s->effort->proof_cases, &s->end, s->track.cases);
+    s->track.count = tune_cases(s->engine, s->class, s->effort->proof_cases, &s->end, s->track.cases, NULL);
     if (s->track.count == 0 || !tune_racer_start(chosen, &s->track, s->engine, s->class, &tuned))
         return false;
     if (tune_is_right(s, chosen))

@@ -61,9 +61,11 @@ static bool move_border(struct tune_search *s)
     return moved != NULL;
 }
 
-static void search_class(struct tune_search *s, uint32_t class, double seconds, const struct fovea_tuned *from,
+// Searches a class; false: there was no memory, or no time, for its problems.
+static bool search_class(struct tune_search *s, uint32_t class, double seconds, const struct fovea_tuned *from,
                          bool proved)
 {
+    bool complete;
     const struct tune_run *const run = s->owner;
     struct fovea_profile *const profile = &run->result->profile;
     const struct fovea_engine *const engine = s->engine;
@@ -73,7 +75,7 @@ static void search_class(struct tune_search *s, uint32_t class, double seconds, 
     s->class_deadline = tune_now() + seconds;
     s->undecided = s->refuted = s->adopted = false;
     s->best = tune_default(s->engine, class, s->quarantine);
-    s->track.count = tune_cases(s->engine, class, s->effort->cases, &s->end, s->track.cases);
+    s->track.count = tune_cases(s->engine, class, s->effort->cases, &s->end, s->track.cases, &complete);
     const bool searched = s->track.count && tune_search_class(s, from, proved);
     s->adopted = searched && s->adopted && tune_now() < s->end.deadline;
     if (s->adopted) {
@@ -84,10 +86,11 @@ static void search_class(struct tune_search *s, uint32_t class, double seconds, 
     tune_cases_destroy(s->track.cases, s->track.count);
     s->engine = engine;
     fovea_engine_destroy(tuned);
+    return complete;
 }
 
 // Resets a class that had an initial choice, or whose border has moved, to the default if that is as good.
-static void keep_or_forget(struct tune_search *s, uint32_t class, struct past *past)
+static void keep_or_forget(struct tune_search *s, uint32_t class, bool tried, struct past *past)
 {
     const struct tune_run *const run = s->owner;
     struct fovea_profile *const profile = &run->result->profile;
@@ -101,30 +104,44 @@ static void keep_or_forget(struct tune_search *s, uint32_t class, struct past *p
                           .open = s->undecided,
                           .stale = past->stale && !s->adopted && !s->refuted,
                           .moved = past->moved && !s->adopted && !s->refuted,
-                          .tried = s->track.count != 0};
+                          .tried = tried};
 }
 
-// Goes on without what was put into quarantine.
-static void leave_banned(struct tune_search *s)
+// Goes on without what was put into quarantine. Nothing is known of what runs in its place, and what is proved was
+// proved against another default.
+static void leave_banned(struct tune_search *s, struct past *past)
 {
-    if (s->banned) {
-        tune_move(s, fovea_engine_copy_without(s->engine, s->quarantine));
-        move_border(s); // that has the default's
-    }
+    struct tune_run *const run = s->owner;
+    struct fovea_profile *const profile = &run->result->profile;
+    if (!s->banned)
+        return;
     s->banned = false;
+    s->known_from = s->trial_count;
+    tune_banish(profile, s->quarantine);
+    tune_move(s, fovea_engine_copy_without(s->engine, s->quarantine));
+    move_border(s); // that has the default's
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
+        if (profile->has[class])
+            past[class].open = past[class].stale = true;
 }
 
-// To be called before the border is searched: remembers what is proved with this one, unless classes are still to be
-// searched with it.
+// Whether a class was proved before the border moved, and is still to be searched with the new one.
+static bool waits(const struct tune_run *run, const struct past *past, uint32_t class)
+{
+    return run->moved && run->before.has[class] && past[class].moved && !past[class].tried;
+}
+
+// To be called before the border is searched: remembers what is proved with this one, unless classes wait.
 static void remember(struct tune_run *run, const struct past *past)
 {
-    bool waits = false;
     for (uint32_t class = 0; class < FOVEA_GEMM_CLASSES; class ++)
-        waits |= past[class].moved && !past[class].tried;
-    if (!waits) {
-        run->before = run->result->profile;
-        run->moved = false;
-    }
+        if (waits(run, past, class))
+            return;
+    run->before = run->result->profile;
+    run->moved = false;
+    for (uint32_t class = 0; class < FOVEA_GEMM_CLASSES; class ++)
+        if (past[class].moved) // and tried, so that its proof is of another border
+            tune_forget(&run->before, class);
 }
 
 // Forgets what was proved on problems that are no longer those of its class; or, if the time did not suffice to search
@@ -133,8 +150,8 @@ static void settle(struct tune_run *run, const struct past *past)
 {
     struct fovea_profile *const profile = &run->result->profile;
     bool back = false;
-    for (uint32_t class = 0; class < FOVEA_GEMM_CLASSES && run->moved; class ++)
-        back |= run->before.has[class] && past[class].moved && !past[class].tried;
+    for (uint32_t class = 0; class < FOVEA_GEMM_CLASSES; class ++)
+        back |= waits(run, past, class);
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
         if (back && (class < FOVEA_GEMM_CLASSES || class == FOVEA_CLASS_CACHE)) {
             profile->has[class] = run->before.has[class];
@@ -161,14 +178,14 @@ static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, 
             return false;
         double shares = 0; // shares of the open classes, which may have become more
         for (uint32_t j = i; j < count; j++)
-            shares += past[classes[j]].open ? tune_share(classes[j]) : 0;
+            shares += past[classes[j]].open ? tune_share(s->engine, classes[j]) : 0;
         if (class == FOVEA_CLASS_CACHE)
             remember(run, past);
-        search_class(s, class, left * tune_share(class) / shares, p->known ? &p->best : NULL,
-                     run->result->profile.has[class] && !p->stale);
-        const bool late = tune_now() >= s->end.deadline;
+        const bool complete = search_class(s, class, left * tune_share(s->engine, class) / shares,
+                                           p->known ? &p->best : NULL, run->result->profile.has[class] && !p->stale);
+        const bool late = tune_over(&s->end);
         if (s->adopted || !late)
-            keep_or_forget(s, class, p);
+            keep_or_forget(s, class, complete, p);
         if (class == FOVEA_CLASS_CACHE && move_border(s)) {
             s->known_from = s->trial_count; // classes are represented by other cases now
             run->moved = true;
@@ -177,11 +194,11 @@ static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, 
                 past[other].tried = false;
             }
         }
-        leave_banned(s);
+        leave_banned(s, past);
+        run->result->classes_done += round == 0 && s->track.count != 0 && (s->adopted || !late);
         if (late)
             return false;
-        run->result->classes_done += round == 0 && s->track.count != 0;
-        run->result->classes_left += round == 0 && s->track.count == 0 && !tune_stopped(&s->end);
+        run->result->classes_left += round == 0 && !complete;
     }
     return true;
 }

@@ -154,6 +154,7 @@ static void run_stage(struct tune_search *s, uint32_t stage)
     if (wins) {
         tune_racer_end(&s->incumbent, &s->track);
         s->incumbent = *best;
+        tune_trust(s, &s->incumbent);
         s->count = 0;
     }
     while (s->count > 0)

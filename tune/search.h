@@ -44,7 +44,7 @@ struct tune_search {
     struct tune_racer incumbent, *racers; ///< TUNE_CANDIDATES_MAX
     size_t trial_of[TUNE_CANDIDATES_MAX];
     uint32_t count;
-    bool trusted[FOVEA_VARIANTS]; ///< variants that have been right in this class: others are blamed for failures
+    bool trusted[FOVEA_VARIANTS]; ///< variants of incumbents of this class, which are right: others are blamed
     double reserve;               ///< seconds that the proof will take
     // what came out
     struct fovea_tuned best;
@@ -60,7 +60,9 @@ struct tune_trial *tune_note(struct tune_search *s, uint32_t stage, const struct
 void tune_drop(struct tune_search *s, uint32_t i);
 /// Drops the racers that do not give the scalar path's bits, and puts what they ran into quarantine.
 void tune_verify(struct tune_search *s);
-/// Whether a choice gives these bits; if not, the same.
+/// The variants of an incumbent are not blamed from now on.
+void tune_trust(struct tune_search *s, const struct tune_racer *racer);
+/// Whether a choice gives these bits, and is trusted; if not, the same as above.
 bool tune_is_right(struct tune_search *s, struct tune_racer *racer);
 /// The default that gives the right bits: with the best kernel of the slot that does. False if none does.
 bool tune_start_default(struct tune_search *s, struct tune_racer *racer);

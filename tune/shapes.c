@@ -136,27 +136,41 @@ const struct tune_attention_shape tune_attention_shapes[FOVEA_ATTENTION_CLASSES]
 // For the slot of decoding: one to eight queries, heads of 64 and 128, K in rows and in panels, in L2 and from memory.
 // With the one problem of tests/check, four queries over 2 MiB in rows, the variant for halves was chosen on Zen 5
 // (1.12x), with which four queries over panels from memory are at 0.81x and 32 heads on 8 at 0.76x.
-const struct tune_attention_shape tune_decode_shapes[] = {
+static const struct tune_attention_shape decode_shapes[] = {
     {4, 1, 512, 64, .panels = false},   {4, 1, 512, 64, .panels = true},   {8, 1, 3072, 64, .panels = false},
     {6, 1, 2560, 64, .panels = true},   {4, 2, 512, 64, .panels = true},   {4, 4, 2048, 64, .panels = false},
     {4, 4, 2048, 64, .panels = true},   {4, 4, 256, 64, .panels = false},  {4, 8, 1536, 64, .panels = true},
     {4, 8, 768, 64, .panels = false},   {4, 1, 3072, 128, .panels = true}, {2, 4, 2048, 128, .panels = true},
     {2, 4, 2048, 128, .panels = false}, {2, 8, 768, 128, .panels = true},
 };
-const size_t tune_decode_shape_count = sizeof tune_decode_shapes / sizeof *tune_decode_shapes;
-_Static_assert(sizeof tune_decode_shapes / sizeof *tune_decode_shapes <= TUNE_CASES_MAX, "raise TUNE_CASES_MAX");
+enum { DECODE_SHAPES = sizeof decode_shapes / sizeof *decode_shapes };
 
 // For the slot of few rows over a packed B of 8-bit integers, from memory and in L2: on Zen 5 the variant for halves is
 // 1.03 to 1.18 times as fast for one to four rows, and 0.9 to 1.0 times for twelve to 16.
-const struct tune_shape tune_s8_shapes[] = {
-    {1, 1024, 1024, FOVEA_FORM_PACKED, 0, FOVEA_S8}, {2, 768, 1024, FOVEA_FORM_PACKED, 0, FOVEA_S8},
-    {4, 1536, 768, FOVEA_FORM_PACKED, 0, FOVEA_S8},  {8, 1024, 1024, FOVEA_FORM_PACKED, 0, FOVEA_S8},
-    {12, 768, 1024, FOVEA_FORM_PACKED, 0, FOVEA_S8}, {16, 1536, 768, FOVEA_FORM_PACKED, 0, FOVEA_S8},
-    {1, 96, 128, FOVEA_FORM_PACKED, 0, FOVEA_S8},    {4, 96, 128, FOVEA_FORM_PACKED, 0, FOVEA_S8},
-    {12, 96, 128, FOVEA_FORM_PACKED, 0, FOVEA_S8},
+static const struct tune_shape s8_shapes[] = {
+    {1, 1024, 1024, FOVEA_FORM_PACKED, .type = FOVEA_S8}, {2, 768, 1024, FOVEA_FORM_PACKED, .type = FOVEA_S8},
+    {4, 1536, 768, FOVEA_FORM_PACKED, .type = FOVEA_S8},  {8, 1024, 1024, FOVEA_FORM_PACKED, .type = FOVEA_S8},
+    {12, 768, 1024, FOVEA_FORM_PACKED, .type = FOVEA_S8}, {16, 1536, 768, FOVEA_FORM_PACKED, .type = FOVEA_S8},
+    {1, 96, 128, FOVEA_FORM_PACKED, .type = FOVEA_S8},    {4, 96, 128, FOVEA_FORM_PACKED, .type = FOVEA_S8},
+    {12, 96, 128, FOVEA_FORM_PACKED, .type = FOVEA_S8},
 };
-const size_t tune_s8_shape_count = sizeof tune_s8_shapes / sizeof *tune_s8_shapes;
-_Static_assert(sizeof tune_s8_shapes / sizeof *tune_s8_shapes <= TUNE_CASES_MAX, "raise TUNE_CASES_MAX");
+enum { S8_SHAPES = sizeof s8_shapes / sizeof *s8_shapes };
+_Static_assert((int)DECODE_SHAPES <= (int)TUNE_CASES_MAX && (int)S8_SHAPES <= (int)TUNE_CASES_MAX,
+               "raise TUNE_CASES_MAX");
+
+const struct tune_slot_shapes *tune_slot_shapes_of(enum fovea_slot slot)
+{
+    static const struct tune_slot_shapes slots[] = {
+        {FOVEA_SLOT_attention_decode, FOVEA_F32, decode_shapes, NULL, DECODE_SHAPES},
+        {FOVEA_SLOT_attention_decode_bf16, FOVEA_BF16, decode_shapes, NULL, DECODE_SHAPES},
+        {FOVEA_SLOT_attention_decode_f16, FOVEA_F16, decode_shapes, NULL, DECODE_SHAPES},
+        {FOVEA_SLOT_gemm_s8, FOVEA_S8, NULL, s8_shapes, S8_SHAPES},
+    };
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        if (slots[i].slot == slot)
+            return &slots[i];
+    return NULL;
+}
 
 // Sizes of B between the values of `near`, 192 and 384 KiB, 0.75 and 1.5 MiB, or, for few rows, a part of them. A B
 // that stays in L2, as measured, is there in each call; one that does not comes from memory if the rows are few, as

@@ -13,10 +13,19 @@ extern const struct tune_size tune_gemm_shapes[];
 extern const size_t tune_gemm_shape_count;
 /// Of those of attention; no heads: no more.
 extern const struct tune_attention_shape tune_attention_shapes[FOVEA_ATTENTION_CLASSES][TUNE_CASES_MAX];
-/// Of slots that need more than the one problem of tests/check, and of the border.
-extern const struct tune_attention_shape tune_decode_shapes[];
-extern const size_t tune_decode_shape_count;
-extern const struct tune_shape tune_s8_shapes[], tune_border_shapes[];
-extern const size_t tune_s8_shape_count, tune_border_shape_count;
+/// Of the border.
+extern const struct tune_shape tune_border_shapes[];
+extern const size_t tune_border_shape_count;
+
+/// Of slots for whose variants the one problem of tests/check says too little.
+struct tune_slot_shapes {
+    enum fovea_slot slot;
+    enum fovea_type type;
+    const struct tune_attention_shape *attention; ///< or NULL
+    const struct tune_shape *gemm;
+    size_t count;
+};
+/// NULL: that problem is enough.
+const struct tune_slot_shapes *tune_slot_shapes_of(enum fovea_slot slot);
 
 #endif

@@ -64,8 +64,8 @@ static void carry_over(const struct fovea_machine *machine, uint32_t class, cons
             to->values[i] = from->values[i];
 }
 
-// Whether a kernel of a slot that is timed with one problem takes tiles of all sizes that the default takes, and can be
-// told to be quiet for as many rows. What it may gain there, more rows would lose, or those from memory: the problem
+// Whether a kernel of a slot takes tiles of all sizes that the default takes, and can be told to be quiet for as many
+// rows. What it may gain in its problems, most slots have one, more rows would lose, or those from memory: that problem
 // stays in L2, and is not told to be quiet.
 static bool replaces(uint32_t class, int32_t kernel, int32_t model)
 {

@@ -32,25 +32,31 @@ static bool is_known(const struct tune_search *s, const struct fovea_tuned *tune
     return false;
 }
 
-// The questions to a child: each racer on each case, on the first one in every way. Once a racer is wrong, in this
-// child or in one before it, nothing more is asked of it.
+// The questions to a child: each racer on each case, on the first one also task by task, and then over operands that
+// begin within a line. After an answer that is not "right", or that did not come, nothing more is asked of that racer.
+enum { WAYS = 2, QUESTIONS = TUNE_CANDIDATES_MAX * TUNE_CASES_MAX * WAYS };
 struct questions {
     const struct tune_search *search;
-    enum tune_verdict answers[TUNE_CANDIDATES_MAX * TUNE_CASES_MAX];
-    bool wrong[TUNE_CANDIDATES_MAX];
+    enum tune_verdict answers[QUESTIONS];
+    uint32_t first; // of this child; those before it were asked of others
+    bool over[TUNE_CANDIDATES_MAX];
 };
 
 static bool gives_scalar_bits(void *arg, uint32_t question)
 {
     struct questions *const q = arg;
     const struct tune_search *const s = q->search;
-    const uint32_t racer = question / s->track.count, c = question % s->track.count;
-    for (uint32_t before = question - c; before < question; before++)
-        q->wrong[racer] |= q->answers[before] >= TUNE_DIFFERS;
-    if (q->wrong[racer] || is_known(s, &s->racers[racer].tuned))
+    const uint32_t each = s->track.count * WAYS, racer = question / each, c = question % each / WAYS;
+    const bool within = question % WAYS != 0;
+    q->first = question < q->first ? question : q->first;
+    for (uint32_t before = racer * each; before < q->first && before < question; before++)
+        q->over[racer] |= q->answers[before] != TUNE_SAME;
+    if (q->over[racer] || is_known(s, &s->racers[racer].tuned))
         return true;
-    const bool same = s->track.cases[c]->kind->verify(s->racers[racer].ready[c], c == 0);
-    q->wrong[racer] = !same;
+    const bool same = s->track.cases[c]->kind->verify(s->racers[racer].ready[c], within   ? TUNE_WITHIN
+                                                                                 : c == 0 ? TUNE_TASKS
+                                                                                          : TUNE_WHOLE);
+    q->over[racer] = !same;
     return same;
 }
 
@@ -62,31 +68,38 @@ void tune_drop(struct tune_search *s, uint32_t i)
     memmove(&s->trial_of[i], &s->trial_of[i + 1], (s->count - i) * sizeof *s->trial_of);
 }
 
-// Variants that have given the right bits in this class are trusted from then on.
-static void trust(struct tune_search *s, const struct tune_racer *racer)
+// Variants that compute the first `count` cases of a racer, which is right there.
+static void trust(const struct tune_search *s, const struct tune_racer *racer, uint32_t count, bool *trusted)
 {
     int32_t runs[TUNE_RUNS];
-    for (uint32_t c = 0; c < s->track.count; c++) {
+    for (uint32_t c = 0; c < count; c++) {
         s->track.cases[c]->kind->runs(racer->ready[c], runs);
         for (uint32_t i = 0; i < TUNE_RUNS; i++)
             if (runs[i] >= 0)
-                s->trusted[runs[i]] = true;
+                trusted[runs[i]] = true;
     }
 }
 
-// What gave wrong bits is not used again: the first of the variants that compute this case which has not been right
-// elsewhere in the class. If one of them is in quarantine already, that explains it.
+void tune_trust(struct tune_search *s, const struct tune_racer *racer)
+{
+    trust(s, racer, s->track.count, s->trusted);
+}
+
+// What gave wrong bits in case c is not used again: of the variants that compute it, the first one that has not been
+// right before, in an earlier case or in an incumbent. One that is in quarantine already explains it.
 static void blame(struct tune_search *s, const struct tune_racer *racer, uint32_t c, enum tune_verdict verdict)
 {
     static const uint8_t why[] = {
         [TUNE_DIFFERS] = FOVEA_DIFFERS, [TUNE_CRASHES] = FOVEA_CRASHES, [TUNE_HANGS] = FOVEA_HANGS};
+    bool right[FOVEA_VARIANTS];
     int32_t runs[TUNE_RUNS], guilty = -1;
-    s->failures++;
+    memcpy(right, s->trusted, sizeof right);
+    trust(s, racer, c, right);
     s->track.cases[c]->kind->runs(racer->ready[c], runs);
     for (uint32_t i = TUNE_RUNS; i-- > 0;) {
         if (runs[i] >= 0 && s->quarantine[runs[i]])
             return;
-        if (runs[i] >= 0 && !s->trusted[runs[i]] && fovea_variant_facts[runs[i]].required != 0)
+        if (runs[i] >= 0 && !right[runs[i]] && fovea_variant_facts[runs[i]].required != 0)
             guilty = runs[i];
     }
     if (guilty >= 0) {
@@ -95,20 +108,21 @@ static void blame(struct tune_search *s, const struct tune_racer *racer, uint32_
     }
 }
 
-// Asks about the first `count` racers, and blames what is wrong. verdicts[i]: TUNE_SAME if racer i is right on all
-// cases.
+// Asks about the first `count` racers, and blames what is wrong. verdicts[i]: TUNE_SAME if racer i is right throughout.
 static void ask(struct tune_search *s, uint32_t count, enum tune_verdict *verdicts)
 {
-    struct questions q = {.search = s};
+    const uint32_t each = s->track.count * WAYS;
+    struct questions q = {.search = s, .first = UINT32_MAX};
     s->patience.until = s->end.deadline; // rather than the class's deadline: a hanging candidate must be detected
-    tune_ask(count * s->track.count, gives_scalar_bits, &q, &s->patience, s->end.stop, q.answers);
+    tune_ask(count * each, gives_scalar_bits, &q, &s->patience, s->end.stop, q.answers);
     for (uint32_t i = 0; i < count; i++) {
-        verdicts[i] = TUNE_SAME;
-        for (uint32_t c = 0; c < s->track.count && verdicts[i] == TUNE_SAME; c++) {
-            verdicts[i] = q.answers[i * s->track.count + c];
-            if (verdicts[i] >= TUNE_DIFFERS)
-                blame(s, &s->racers[i], c, verdicts[i]);
-        }
+        uint32_t at = 0;
+        while (at + 1 < each && q.answers[i * each + at] == TUNE_SAME)
+            at++;
+        verdicts[i] = q.answers[i * each + at];
+        s->failures += verdicts[i] >= TUNE_DIFFERS;
+        if (verdicts[i] >= TUNE_DIFFERS && at % WAYS == 0) // within a line another plan may run than what `runs` tells
+            blame(s, &s->racers[i], at / WAYS, verdicts[i]);
     }
 }
 
@@ -137,7 +151,7 @@ bool tune_is_right(struct tune_search *s, struct tune_racer *racer)
             trial->verdict = verdict;
     }
     if (verdict == TUNE_SAME)
-        trust(s, racer);
+        tune_trust(s, racer);
     return verdict == TUNE_SAME;
 }
 
@@ -145,6 +159,7 @@ bool tune_start_default(struct tune_search *s, struct tune_racer *racer)
 {
     uint8_t before[FOVEA_VARIANTS];
     struct fovea_tuned model;
+    const bool banned = s->banned;
     memcpy(before, s->quarantine, sizeof before);
     do {
         model = tune_default(s->engine, s->class, s->quarantine);
@@ -154,9 +169,11 @@ bool tune_start_default(struct tune_search *s, struct tune_racer *racer)
             return true;
         tune_racer_end(racer, &s->track);
     } while (model.kernel >= 0 && s->quarantine[model.kernel]);
-    if (model.kernel >= 0 && fovea_variant_facts[model.kernel].required == 0) {
-        memcpy(s->quarantine, before, sizeof before); // with none it is right, so it is not they that are wrong
-        s->banned = false;
-    }
+    // With none it is right, so it is not they that are wrong.
+    const bool none = model.kernel >= 0 && fovea_variant_facts[model.kernel].required == 0;
+    for (uint32_t i = 0; i < FOVEA_VARIANTS && none; i++)
+        if (fovea_variant_facts[i].slot == fovea_class_slot(s->class))
+            s->quarantine[i] = before[i];
+    s->banned = banned || memcmp(before, s->quarantine, sizeof before) != 0;
     return false;
 }

@@ -142,10 +142,15 @@ const void *tune_walk_next(struct tune_walk *walk)
     return area.memory + walk->next * walk->stride + within;
 }
 
+bool tune_walk_shifts(const struct tune_walk *walk)
+{
+    return walk->count != 0 && !walk->header;
+}
+
 void *tune_walk_shift(struct tune_walk *walk, bool within)
 {
     char *const shifted = (char *)walk->own + WITHIN;
-    if (walk->count == 0 || walk->header)
+    if (!tune_walk_shifts(walk))
         return walk->own;
     memmove(within ? shifted : walk->own, within ? walk->own : shifted, walk->bytes);
     return within ? shifted : walk->own;

@@ -26,8 +26,9 @@ void tune_walk_begin(struct tune_walk *walk);
 /// The operand of the next call: if it is far, other numbers in [-1, 1), in (-2, 2) if they are of 16 bits, after a
 /// header if it has one.
 const void *tune_walk_next(struct tune_walk *walk);
-/// Moves the operand itself to where it begins within a cache line, as in those samples, or back, and returns where it
-/// is. A blob, and what stays in cache, is not moved: neither begins within a line.
+/// Whether some samples find it within a cache line: not a blob, nor what stays in cache.
+bool tune_walk_shifts(const struct tune_walk *walk);
+/// Moves the operand itself, if they do, to where it begins within a line as there, or back; returns where it is.
 void *tune_walk_shift(struct tune_walk *walk, bool within);
 void tune_walk_free(struct tune_walk *walk);
 

@@ -4,6 +4,8 @@
 #include "tests/support/test.h"
 #include "tune/tune.h"
 
+enum { LONG = 1000 }; // seconds: the searches are over long before, also under an emulator
+
 static struct fovea_engine *engine;
 static const struct fovea_kernels *defaults;
 
@@ -58,7 +60,7 @@ static void break_decode(struct fovea_engine *candidate, uint32_t class, const s
 static void check_guilty(void)
 {
     struct tune_result result;
-    struct tune_options options = {.budget = 60, .only = "gemm few-near-nt", .tamper = break_bt};
+    struct tune_options options = {.budget = LONG, .only = "gemm few-near-nt", .tamper = break_bt};
     real_bt = defaults->gemm_bt.run;
     if (defaults->gemm_bt.required != 0 && run(&options, &result)) {
         check_quarantine(&result, defaults->gemm_bt.variant, "gemm_bt differs");
@@ -68,7 +70,8 @@ static void check_guilty(void)
         CHECK(right, "gemm_bt differs: nothing was searched without it");
         tune_result_free(&result);
     }
-    options = (struct tune_options){.budget = 60, .only = "attention heads-64", .tamper = break_decode};
+    // Here a problem that prefill alone computes is right before one whose last rows are decoded is not.
+    options = (struct tune_options){.budget = LONG, .only = "attention heads-128", .tamper = break_decode};
     if (defaults->attention_decode.required != 0 && run(&options, &result)) {
         check_quarantine(&result, defaults->attention_decode.variant, "decoding differs");
         tune_result_free(&result);
@@ -82,7 +85,7 @@ static void check_known(void)
     struct tune_result result;
     const int32_t variant = defaults->gemm_bt.variant;
     struct tune_options options = {
-        .budget = 60, .only = "gemm few-near-nt", .start = &start, .keep = true, .tamper = break_bt};
+        .budget = LONG, .only = "gemm few-near-nt", .start = &start, .keep = true, .tamper = break_bt};
     if (defaults->gemm_bt.required == 0)
         return;
     memset(&start, 0, sizeof start);
@@ -117,7 +120,7 @@ static void check_border(void)
     const uint32_t other = fovea_gemm_number((struct fovea_gemm_class){FOVEA_SOME, true, FOVEA_FORM_NN});
     const struct fovea_evidence proved = {1030000, 1020000, 1040000, 1000, 15};
     struct tune_options options = {
-        .budget = 60, .only = "cache border", .start = &start, .keep = true, .tamper = slow_border};
+        .budget = LONG, .only = "cache border", .start = &start, .keep = true, .tamper = slow_border};
     memset(&start, 0, sizeof start);
     start.has[FOVEA_CLASS_CACHE] = start.has[other] = 1;
     start.tuned[FOVEA_CLASS_CACHE] = (struct fovea_tuned){-1, {KEPT_KIB}};
@@ -131,12 +134,7 @@ static void check_border(void)
           "the border alone: a proved class is lost");
     CHECK(p->has[FOVEA_CLASS_CACHE] && p->tuned[FOVEA_CLASS_CACHE].values[0] == KEPT_KIB,
           "the border alone: the class stays, but not the border");
-    tune_result_free(&result);
-    // Nothing is proved on its sides: the border may go.
-    start.has[other] = 0;
-    if (!run(&options, &result))
-        return;
-    CHECK(!p->has[FOVEA_CLASS_CACHE] || p->tuned[FOVEA_CLASS_CACHE].values[0] != KEPT_KIB, "a slow border stays");
+    CHECK(result.failures == 0, "the border alone: %u failures", result.failures);
     tune_result_free(&result);
 }
 

@@ -41,7 +41,7 @@ static void check_proof(const struct fovea_engine *engine, uint32_t class, uint3
     struct fovea_tuned from = model;
     from.values[0]--; // one step of k less: as fast, and no default
     s.best = model;   // as who searches a class sets it
-    s.track.count = tune_cases(engine, class, effort.cases, &s.end, s.track.cases);
+    s.track.count = tune_cases(engine, class, effort.cases, &s.end, s.track.cases, NULL);
     CHECK(s.track.count != 0 && tune_widens(&s), "a class whose proof has more problems");
     forks = 0;
     most = children;

@@ -80,7 +80,8 @@ static uint64_t check_class(const struct fovea_engine *engine, uint32_t class, u
                 CHECK(!fovea_tuned_same(&candidates[i], &candidates[j]), "%s: twice", fovea_class_names[class].name);
             struct fovea_engine *const other = fovea_engine_copy_with(engine, class, &candidates[i]);
             void *const ready = c->kind->prepare(c, other);
-            CHECK(ready && c->kind->same(ready, ready) && c->kind->verify(ready, true),
+            CHECK(ready && c->kind->same(ready, ready) && c->kind->verify(ready, TUNE_TASKS) &&
+                      c->kind->verify(ready, TUNE_WITHIN),
                   "%s %s, stage %u, candidate %u: %s", fovea_class_names[class].of, fovea_class_names[class].name,
                   stage, i, c->name);
             ran++;

@@ -78,18 +78,18 @@ static void test_cases(const struct fovea_engine *engine)
     const struct tune_end never = {.deadline = INFINITY}, past = {.deadline = 0};
     struct tune_case *cases[TUNE_CASES_MAX];
     const uint32_t heads = fovea_attention_number(FOVEA_HEADS_64), some = fovea_gemm_number(near_packed);
-    CHECK(tune_cases(engine, 0, 4, &past, cases) == 0, "no time");
+    CHECK(tune_cases(engine, 0, 4, &past, cases, NULL) == 0, "no time");
     tune_walk_allow(1e-9);
     for (int form = 0; form < FOVEA_FORMS; form++) {
         const struct fovea_gemm_class few_far = {FOVEA_FEW, true, (enum fovea_gemm_form)form};
-        CHECK(tune_cases(engine, fovea_gemm_number(few_far), 4, &never, cases) == 0, "few rows without a far B");
+        CHECK(tune_cases(engine, fovea_gemm_number(few_far), 4, &never, cases, NULL) == 0, "few rows without a far B");
     }
-    CHECK(tune_cases(engine, heads, 1, &never, cases) == 0, "heads without what comes from memory");
-    const uint32_t near = tune_cases(engine, some, 4, &never, cases);
+    CHECK(tune_cases(engine, heads, 1, &never, cases, NULL) == 0, "heads without what comes from memory");
+    const uint32_t near = tune_cases(engine, some, 4, &never, cases, NULL);
     CHECK(near > 1, "%u cases that stay in cache", near);
     tune_cases_destroy(cases, near);
     tune_walk_allow(INFINITY);
-    const uint32_t all = tune_cases(engine, heads, 1, &never, cases);
+    const uint32_t all = tune_cases(engine, heads, 1, &never, cases, NULL);
     CHECK(all > 4, "%u cases of heads", all);
     tune_cases_destroy(cases, all);
     tune_walk_end();
