@@ -35,7 +35,7 @@ struct fovea_cblas_thread *fovea_cblas_thread(void)
         free(thread);
         return NULL;
     }
-    thread->desc.m = 0;
+    thread->desc = (struct fovea_cblas_desc){.m = 0};
     thread->buffer = NULL;
     thread->buffer_bytes = 0;
     return thread;

@@ -57,10 +57,13 @@ bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
 size_t fovea_gemm_step_rows(const struct fovea_kernels *kernels)
 {
     size_t most = 0;
-    const bool left = fovea_is_left_scalar(kernels->gemm_bn.required, &kernels->gemm);
-    for (int rows = FOVEA_FEW; rows < FOVEA_MANY && !left; rows++) {
+    for (int rows = FOVEA_FEW; rows < FOVEA_MANY; rows++) {
         const struct fovea_gemm_class class = {(enum fovea_gemm_rows)rows, true, FOVEA_FORM_NN};
-        const struct fovea_gemm_tuning *const t = &kernels->tuning.gemm[fovea_gemm_number(class)];
+        const uint32_t number = fovea_gemm_number(class);
+        const struct fovea_gemm_tuning *const t = &kernels->tuning.gemm[number];
+        if (fovea_is_left_scalar(kernels->gemm_bn.required, &kernels->gemm_of[number])) {
+            continue;
+        }
         most = fovea_max(most, fovea_max(fovea_max(t->bn_rows, t->bn_alias), t->bn_split));
     }
     return most;

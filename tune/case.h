@@ -13,7 +13,7 @@
 
 struct tune_end; // tune/measure.h
 
-enum { TUNE_RUNS = 3 };
+enum { TUNE_RUNS = 3 }; ///< most variants of which a case tells that they compute it
 
 /// How a case is verified.
 enum tune_way {
