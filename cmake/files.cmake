@@ -110,6 +110,7 @@ set(FOVEA_FILES_OPS
     ops/rowwise.c
     ops/rowwise_check.c
     ops/rowwise_plan.c
+    ops/shares.c
     ops/status.c
     ops/widen.c
 )

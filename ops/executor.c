@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/executor.c - the only place that runs the phases of a plan on an executor.
 #include "ops/phase.h"
+#include "ops/shares.h"
 #include <stdatomic.h>
 
 void fovea_begin(const struct fovea_operator *op, const void *plan, const void *args, void *shared, uint32_t phase,
@@ -46,18 +47,35 @@ struct shared_phase {
     char *scratch;
     size_t scratch_bytes;
     uint32_t workers;
-    atomic_bool broken; // the executor passed a task or a worker that does not exist
+    atomic_bool broken; // the executor passed a task or a worker that does not exist, or called more often than asked
+    struct fovea_shares shares;
 };
 
 // The worker says where scratch is: a wrong one would write to memory of others.
 static void run_on_worker(void *arg, uint32_t task, uint32_t worker)
 {
-    struct shared_phase *const shared = arg;
-    if (task >= shared->phase->tasks || worker >= shared->workers) {
-        atomic_store_explicit(&shared->broken, true, memory_order_relaxed);
+    struct shared_phase *const all = arg;
+    if (task >= all->phase->tasks || worker >= all->workers || !fovea_take_task(&all->shares, worker, &task)) {
+        atomic_store_explicit(&all->broken, true, memory_order_relaxed);
         return;
     }
-    run_task(shared->phase, shared->scratch_bytes == 0 ? NULL : shared->scratch + worker * shared->scratch_bytes, task);
+    run_task(all->phase, all->scratch_bytes == 0 ? NULL : all->scratch + worker * all->scratch_bytes, task);
+}
+
+// Runs a phase on an executor; VALUE if that did not call as it should.
+static enum fovea_status run_on(const struct fovea_executor *executor, struct fovea_phase *phase, void *scratch,
+                                size_t scratch_bytes)
+{
+    struct shared_phase all; // of its shares only those in use are initialised
+    all.phase = phase;
+    all.scratch = scratch;
+    all.scratch_bytes = scratch_bytes;
+    all.workers = executor->workers;
+    atomic_init(&all.broken, false);
+    fovea_share_out(&all.shares, executor->workers, phase->tasks);
+    executor->parallel_for(executor->state, phase->tasks, run_on_worker, &all);
+    const bool broken = atomic_load_explicit(&all.broken, memory_order_relaxed) || !fovea_all_taken(&all.shares);
+    return broken ? FOVEA_ERR_VALUE : FOVEA_OK;
 }
 
 enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, const void *args, void *shared,
@@ -77,9 +95,7 @@ enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, c
         struct fovea_phase phase;
         begin_phase(op, plan, args, shared, index, false, &phase);
         if (!serial && phase.tasks > 1) {
-            struct shared_phase all = {&phase, scratch, work->scratch_bytes, executor->workers, false};
-            executor->parallel_for(executor->state, phase.tasks, run_on_worker, &all);
-            FOVEA_CHECK(!atomic_load_explicit(&all.broken, memory_order_relaxed), FOVEA_ERR_VALUE);
+            FOVEA_TRY(run_on(executor, &phase, scratch, work->scratch_bytes));
             continue;
         }
         for (uint32_t task = 0; task < phase.tasks; task++) { // waking other threads for one task would only cost time

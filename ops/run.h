@@ -67,8 +67,8 @@ static inline enum fovea_status fovea_check_memory(const struct fovea_work *work
 
 /// Runs all phases of a plan (which begins with its struct fovea_work). executor NULL: in the calling thread, as worker
 /// 0.
-/// Errors: those of fovea_check_memory, NULL (no parallel_for), VALUE (no workers, or a task or worker that does not
-/// exist). Allocates nothing.
+/// Errors: those of fovea_check_memory, NULL (no parallel_for), VALUE (no workers, a task or worker that is not there,
+/// too many or too few calls). Allocates nothing.
 enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, const void *args, void *shared,
                             void *scratch, const struct fovea_executor *executor);
 

@@ -15,8 +15,12 @@ extern "C" {
 /// parallel_for returns. A phase of one task, and every phase if workers is 1, runs in the calling thread as worker 0
 /// without parallel_for, which must not be NULL even then. The library never starts a thread.
 ///
-/// body does nothing for a worker or a task out of range, and the call returns FOVEA_ERR_VALUE: its outputs are then
-/// incomplete. The other rules are not checked.
+/// A call of body runs one task, but not always that of the number: a worker is given tasks that follow one another,
+/// which read the same operands, so a plain counter that hands out numbers is as good as any order.
+///
+/// body does nothing for a worker or a task out of range, or if all tasks have been run, and the call returns
+/// FOVEA_ERR_VALUE, as it does after too few calls of body: its outputs are then incomplete. The other rules are not
+/// checked.
 struct fovea_executor {
     uint32_t workers; ///< at least 1
     void *state;      ///< passed to parallel_for

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/support/threads.c - an executor of real threads that deals tasks in a shuffled order.
+// tests/support/threads.c - an executor of real threads that deals numbers of tasks in a shuffled order. Which task
+// a worker runs is up to ops/shares.h; TEST_TASKS of operator.h runs the tasks themselves in a shuffled order.
 #include "tests/support/threads.h"
 
 #include "tests/support/test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/executor.c - an executor that passes a worker or a task that does not exist: an error, and no access
-// outside scratch.
+// tests/unit/executor.c - an executor that passes a worker or a task that does not exist, or calls too often or
+// too seldom: an error, and no access outside scratch.
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
@@ -11,12 +11,13 @@
 
 enum { WORKERS = 2, HEADS = 6, LEN = 60, DIM = 16, WIDTH = HEADS * DIM, ROWS = 100, COLS = 1000 };
 
-// What is wrong with an executor: it runs all tasks, and then one more, or one on a wrong worker.
+// What is wrong with an executor: it leaves out a task, or runs all, and one more, or one on a wrong worker.
 struct wrong {
     const char *name;
     uint32_t task, worker;    ///< of the last call of body; task counts from the number of tasks on
     enum fovea_status status; ///< of the call
     bool first;               ///< the wrong call comes before the others
+    bool fewer;               ///< in place of a wrong call the last one is missing
 };
 
 static void parallel_for(void *state, uint32_t count, void (*body)(void *arg, uint32_t task, uint32_t worker),
@@ -24,11 +25,12 @@ static void parallel_for(void *state, uint32_t count, void (*body)(void *arg, ui
 {
     const struct wrong *const wrong = state;
     const uint32_t task = wrong->task == UINT32_MAX ? 0 : count + wrong->task;
-    if (wrong->status != FOVEA_OK && wrong->first)
+    const bool calls = wrong->status != FOVEA_OK && !wrong->fewer;
+    if (calls && wrong->first)
         body(arg, task, wrong->worker);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i + wrong->fewer < count; i++)
         body(arg, i, i % WORKERS);
-    if (wrong->status != FOVEA_OK && !wrong->first)
+    if (calls && !wrong->first)
         body(arg, task, wrong->worker);
 }
 
@@ -61,11 +63,13 @@ static void check(const struct test_operator *op, const struct fovea_engine *eng
                   float *out, size_t floats)
 {
     static const struct wrong executors[] = {
-        {"right", 0, 0, FOVEA_OK, false},
-        {"one task more", 0, 0, FOVEA_ERR_VALUE, false},
-        {"a task far beyond", UINT32_MAX / 2, 1, FOVEA_ERR_VALUE, true},
-        {"workers counted from 1", UINT32_MAX, WORKERS, FOVEA_ERR_VALUE, true},
-        {"no number of a worker", UINT32_MAX, UINT32_MAX, FOVEA_ERR_VALUE, false},
+        {"right", 0, 0, FOVEA_OK, false, false},
+        {"one task more", 0, 0, FOVEA_ERR_VALUE, false, false},
+        {"a task again", UINT32_MAX, 0, FOVEA_ERR_VALUE, true, false},
+        {"one task fewer", 0, 0, FOVEA_ERR_VALUE, false, true},
+        {"a task far beyond", UINT32_MAX / 2, 1, FOVEA_ERR_VALUE, true, false},
+        {"workers counted from 1", UINT32_MAX, WORKERS, FOVEA_ERR_VALUE, true, false},
+        {"no number of a worker", UINT32_MAX, UINT32_MAX, FOVEA_ERR_VALUE, false, false},
     };
     struct fovea_work *const plan = test_memory(op->plan_size(), TEST_HIGH);
     CHECK(!op->plan(engine, desc, plan), "%s: plan", op->name);
