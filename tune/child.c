@@ -16,15 +16,17 @@
 
 const char *const tune_verdict_names[] = {"unknown", "same", "differs", "crashes", "hangs"};
 
+enum { FATAL_COUNT = 5 };
+static const int fatal[FATAL_COUNT] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT}; // what wrong code ends by
+
 // Runs in the child. If a question crashes, the child ends by the signal: the parent's handlers are not inherited.
 static void answer(uint32_t first, uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg, int to)
 {
-    static const int fatal[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
     static const int stops[] = {SIGINT, SIGTERM, SIGHUP}; // signals to the process group are meant for the parent
     const struct rlimit no_core = {0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
     prctl(PR_SET_PDEATHSIG, SIGKILL); // it does not outlive its parent
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+    for (size_t i = 0; i < FATAL_COUNT; i++)
         signal(fatal[i], SIG_DFL);
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
         signal(stops[i], SIG_IGN);
@@ -80,11 +82,14 @@ static enum wait wait_byte(int from, pid_t child, struct tune_patience *patience
     return WAIT_GAVE_UP;
 }
 
-// The verdict on a question whose child ended before answering; unknown if it was killed, for example by the OOM
-// killer.
+// The verdict on a question whose child ended before answering; unknown if somebody else ended it, for example the OOM
+// killer, a limit on CPU time or a signal that somebody sent.
 static enum tune_verdict verdict_of(int status)
 {
-    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? TUNE_UNKNOWN : TUNE_CRASHES;
+    bool own = !WIFSIGNALED(status);
+    for (size_t i = 0; i < FATAL_COUNT && !own; i++)
+        own = WTERMSIG(status) == fatal[i];
+    return own ? TUNE_CRASHES : TUNE_UNKNOWN;
 }
 
 // Reads the answers of one child from question `first` on; returns the first question without an answer.

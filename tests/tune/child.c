@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum ask { SAME, DIFFERS, ILL, SEGV, BUS, FPE, ABORT, LEAVES, SPINS, SLEEPS, STOPPED, KILLED };
+enum ask { SAME, DIFFERS, ILL, SEGV, BUS, FPE, ABORT, LEAVES, SPINS, SLEEPS, STOPPED, KILLED, LIMITED };
 
 static const struct {
     enum ask ask;
@@ -19,7 +19,7 @@ static const struct {
     {SAME, TUNE_SAME},      {ILL, TUNE_CRASHES},    {DIFFERS, TUNE_DIFFERS}, {SEGV, TUNE_CRASHES},
     {BUS, TUNE_CRASHES},    {SAME, TUNE_SAME},      {FPE, TUNE_CRASHES},     {ABORT, TUNE_CRASHES},
     {LEAVES, TUNE_CRASHES}, {SPINS, TUNE_HANGS},    {DIFFERS, TUNE_DIFFERS}, {SLEEPS, TUNE_UNKNOWN},
-    {STOPPED, TUNE_SAME},   {KILLED, TUNE_UNKNOWN}, {SAME, TUNE_SAME},
+    {STOPPED, TUNE_SAME},   {KILLED, TUNE_UNKNOWN}, {LIMITED, TUNE_UNKNOWN}, {SAME, TUNE_SAME},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -57,6 +57,9 @@ static bool question(void *arg, uint32_t i)
         return true;
     case KILLED: // as by a system short of memory
         raise(SIGKILL);
+        return true;
+    case LIMITED: // as by a limit on CPU time
+        raise(SIGXCPU);
         return true;
     case SPINS:
         while (spin)
