@@ -79,8 +79,11 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/foveaConfig.cmake ${CMAKE_CURRENT_BINA
 
 # Last, when the program and its library are in place.
 if(FOVEA_BUILD_CLI)
-    configure_file(cmake/tune_on_install.cmake.in tune_on_install.cmake @ONLY)
-    if(FOVEA_TUNE_ON_INSTALL)
-        install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/tune_on_install.cmake COMPONENT Tools)
-    endif()
+    foreach(FOVEA_ON_INSTALL verify tune)
+        configure_file(cmake/on_install.cmake.in ${FOVEA_ON_INSTALL}_on_install.cmake @ONLY)
+        string(TOUPPER ${FOVEA_ON_INSTALL} upper)
+        if(FOVEA_${upper}_ON_INSTALL)
+            install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/${FOVEA_ON_INSTALL}_on_install.cmake COMPONENT Tools)
+        endif()
+    endforeach()
 endif()
