@@ -153,6 +153,11 @@ static uint32_t begin(struct fovea_job *job)
         return (uint32_t)fovea_attention_seek(plan, args, NULL, which, SIZE_MAX).before;
     }
     job->attention = fovea_attention_grid(plan, args->batch, args->q_len, args->kv_len);
+    // Under causal order the tasks of a head shrink to a fraction of its first one. If shares are no whole heads, large
+    // tasks may be left at the end (simulated, 2 heads of 86 tasks, 16 workers: the largest part 1.10 times the even
+    // one, in order 1.02; 12 heads of 22, 16 workers: 1.04 and 1.02).
+    const size_t heads = args->batch * job->attention.heads, workers = plan->kernels->workers;
+    job->in_order = job->attention.prefill && plan->desc.causal != 0 && heads < 2 * workers && heads % workers != 0;
     return (uint32_t)fovea_attention_grid_tasks(&job->attention, args->batch, which);
 }
 

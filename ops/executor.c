@@ -18,6 +18,7 @@ void fovea_begin(const struct fovea_operator *op, const void *plan, const void *
     job->shared = shared;
     job->phase = phase;
     job->brief = out->brief;
+    job->in_order = false;
     job->tasks = op->begin(job);
     out->tasks += job->tasks;
 }
@@ -51,6 +52,15 @@ struct shared_phase {
     struct fovea_shares shares;
 };
 
+static bool is_in_order(const struct fovea_phase *phase)
+{
+    bool in_order = false;
+    for (uint32_t i = 0; i < phase->jobs; i++) {
+        in_order |= phase->job[i].in_order;
+    }
+    return in_order;
+}
+
 // The worker says where scratch is: a wrong one would write to memory of others.
 static void run_on_worker(void *arg, uint32_t task, uint32_t worker)
 {
@@ -72,7 +82,7 @@ static enum fovea_status run_on(const struct fovea_executor *executor, struct fo
     all.scratch_bytes = scratch_bytes;
     all.workers = executor->workers;
     atomic_init(&all.broken, false);
-    fovea_share_out(&all.shares, executor->workers, phase->tasks);
+    fovea_share_out(&all.shares, is_in_order(phase) ? 1 : executor->workers, phase->tasks);
     executor->parallel_for(executor->state, phase->tasks, run_on_worker, &all);
     const bool broken = atomic_load_explicit(&all.broken, memory_order_relaxed) || !fovea_all_taken(&all.shares);
     return broken ? FOVEA_ERR_VALUE : FOVEA_OK;

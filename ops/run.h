@@ -31,6 +31,7 @@ struct fovea_job {
     const void *plan, *args;
     void *shared;
     uint32_t phase, tasks;
+    bool in_order; ///< tasks shrink towards the last one, so all workers take them in this order
     bool brief; ///< the phase is begun anew for each task, so decisions that take long (ops/gemm_balance.c) are skipped
     union {     ///< how the tasks are cut; entries of a ragged batch of attention are cut one by one
         struct fovea_gemm_grid gemm;

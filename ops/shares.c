@@ -16,10 +16,10 @@ static uint32_t end_of(uint64_t range)
     return (uint32_t)(range >> HALF);
 }
 
-void fovea_share_out(struct fovea_shares *shares, uint32_t workers, uint32_t tasks)
+void fovea_share_out(struct fovea_shares *shares, uint32_t most, uint32_t tasks)
 {
-    const size_t most = fovea_min(workers, FOVEA_SHARES_MAX);
-    const struct fovea_cut cut = fovea_pieces(tasks, fovea_max(fovea_min(most, tasks), 1));
+    const size_t count = fovea_min(fovea_min(most, FOVEA_SHARES_MAX), tasks);
+    const struct fovea_cut cut = fovea_pieces(tasks, fovea_max(count, 1));
     shares->count = (uint32_t)cut.count;
     for (uint32_t i = 0; i < shares->count; i++) {
         const uint64_t end = fovea_cut_begin(&cut, i + 1);

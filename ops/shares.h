@@ -4,8 +4,8 @@
 // Tasks that follow one another read the same operands, and many prefetch what the next one reads. Executors draw
 // numbers from a counter, so that a worker gets every other one. So it does not run the number it is called with:
 // each worker has a share of its own, of tasks in a row, and takes one for each call from the front, or, once its share
-// is empty, from the back of another. With two threads of Zen 5 attention is 1.00 to 1.3 times as fast so, layers 1.03
-// to 1.08 (docs/measurements/zen5.md, "Two threads").
+// is empty, from the back of another. One share for all keeps tasks in order. With two threads of Zen 5 attention
+// is 1.00 to 1.3 times as fast so, layers 1.03 to 1.08 (docs/measurements/zen5.md, "Two threads").
 #ifndef FOVEA_OPS_SHARES_H
 #define FOVEA_OPS_SHARES_H
 
@@ -23,8 +23,8 @@ struct fovea_shares {
     } share[FOVEA_SHARES_MAX];
 };
 
-/// Divides tasks among the workers, of whom there is at least one.
-void fovea_share_out(struct fovea_shares *shares, uint32_t workers, uint32_t tasks);
+/// Divides tasks into at most so many shares, of which there is at least one.
+void fovea_share_out(struct fovea_shares *shares, uint32_t most, uint32_t tasks);
 
 /// Takes the next task of a worker. False if none is left: shares only shrink, so as many calls succeed as there are
 /// tasks.

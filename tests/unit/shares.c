@@ -18,7 +18,7 @@ static void expect(struct fovea_shares *shares, uint32_t worker, const uint32_t 
 
 static void check_order(void)
 {
-    static const uint32_t first[] = {0, 1, 2, 5, 4, 3, 7}, last[] = {6};
+    static const uint32_t first[] = {0, 1, 2, 5, 4, 3, 7}, last[] = {6}, all[] = {0, 1, 2, 3, 4};
     struct fovea_shares shares;
     uint32_t task = 0;
     fovea_share_out(&shares, 3, 8); // 0 to 2, 3 to 5, 6 and 7
@@ -26,6 +26,10 @@ static void check_order(void)
     CHECK(!fovea_all_taken(&shares), "seven tasks are left");
     expect(&shares, 0, first, sizeof first / sizeof *first);
     CHECK(fovea_all_taken(&shares) && !fovea_take_task(&shares, 1, &task), "no task is left");
+    fovea_share_out(&shares, 1, 5);
+    for (uint32_t i = 0; i < 5; i++)
+        expect(&shares, i % 3, all + i, 1);
+    CHECK(fovea_all_taken(&shares), "no task is left of those in order");
     fovea_share_out(&shares, UINT32_MAX, UINT32_MAX);
     CHECK(fovea_take_task(&shares, UINT32_MAX - 1, &task) && task < UINT32_MAX, "very many workers and tasks");
     fovea_share_out(&shares, 4, 0);
