@@ -56,9 +56,18 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 
 // ---- Registers -------------------------------------------------------------------------------------------------
 
-/// A variant of a family: its function, its index in the registers, counted from 0, and the facts its caller needs. mr
-/// is the most rows of C of a tile, nr its columns, or the rows of a transposed B that it reads side by side; 0: no
-/// caller asks. masks is 1 if a tile of fewer columns than a panel needs no copies.
+/// A variant of a family: its function, its index in the registers, counted from 0, the CPU bits it requires, and the
+/// facts its caller needs.
+#define FOVEA_FAMILY(family, facts)                                                                                    \
+    struct fovea_##family##_kernel {                                                                                   \
+        const char *name;                                                                                              \
+        int32_t variant;                                                                                               \
+        uint32_t required;                                                                                             \
+        facts fovea_##family##_fn *run;                                                                                \
+    };
+
+/// Those of products. mr is the most rows of C of a tile, nr its columns, or the rows of a transposed B that it reads
+/// side by side; 0: no caller asks. masks is 1 if a tile of fewer columns than a panel needs no copies.
 ///
 /// The other facts say which hints of gemm_contract.h it follows, and what it can do on the way. No caller asks it for
 /// the rest, so plans whose numbers (tuning.def) differ in that alone have the same facts (ops/facts.h), and the tuner
@@ -70,34 +79,30 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 ///     touch      1: touches pages
 ///     side_rows  the most rows of C for which it reads rows of B side by side as `side` says; otherwise nr of them
 ///     quiet_rows the most rows of C for which it can be told to prefetch nothing: quiet
-#define FOVEA_FAMILY(family)                                                                                           \
-    struct fovea_##family##_kernel {                                                                                   \
-        const char *name;                                                                                              \
-        int32_t variant;                                                                                               \
-        uint32_t required;                                                                                             \
-        uint16_t mr, nr, masks, ahead, packs, lead, touch, side_rows, quiet_rows;                                      \
-        fovea_##family##_fn *run;                                                                                      \
-    };
-FOVEA_FAMILY(gemm)
-FOVEA_FAMILY(gemm_bt)
-FOVEA_FAMILY(gemm_bn)
-FOVEA_FAMILY(gemm_edge)
-FOVEA_FAMILY(gemm_few)
-FOVEA_FAMILY(pack)
-FOVEA_FAMILY(widen)
-FOVEA_FAMILY(widen_s8)
-FOVEA_FAMILY(narrow)
-FOVEA_FAMILY(transpose)
-FOVEA_FAMILY(epilogue)
-FOVEA_FAMILY(unary)
-FOVEA_FAMILY(binary)
-FOVEA_FAMILY(norm)
-FOVEA_FAMILY(dropout)
-FOVEA_FAMILY(rotary)
-FOVEA_FAMILY(keep)
-FOVEA_FAMILY(merge)
-FOVEA_FAMILY(finish)
+#define FOVEA_GEMM_FACTS uint16_t mr, nr, masks, ahead, packs, lead, touch, side_rows, quiet_rows;
+#define FOVEA_NO_FACTS
+FOVEA_FAMILY(gemm, FOVEA_GEMM_FACTS)
+FOVEA_FAMILY(gemm_bt, FOVEA_GEMM_FACTS)
+FOVEA_FAMILY(gemm_bn, FOVEA_GEMM_FACTS)
+FOVEA_FAMILY(gemm_edge, FOVEA_NO_FACTS)
+FOVEA_FAMILY(gemm_few, FOVEA_GEMM_FACTS)
+FOVEA_FAMILY(pack, FOVEA_NO_FACTS)
+FOVEA_FAMILY(widen, FOVEA_NO_FACTS)
+FOVEA_FAMILY(widen_s8, FOVEA_NO_FACTS)
+FOVEA_FAMILY(narrow, FOVEA_NO_FACTS)
+FOVEA_FAMILY(transpose, FOVEA_NO_FACTS)
+FOVEA_FAMILY(epilogue, FOVEA_NO_FACTS)
+FOVEA_FAMILY(unary, FOVEA_NO_FACTS)
+FOVEA_FAMILY(binary, FOVEA_NO_FACTS)
+FOVEA_FAMILY(norm, FOVEA_NO_FACTS)
+FOVEA_FAMILY(dropout, FOVEA_NO_FACTS)
+FOVEA_FAMILY(rotary, FOVEA_NO_FACTS)
+FOVEA_FAMILY(keep, FOVEA_NO_FACTS)
+FOVEA_FAMILY(merge, FOVEA_NO_FACTS)
+FOVEA_FAMILY(finish, FOVEA_NO_FACTS)
 #undef FOVEA_FAMILY
+#undef FOVEA_GEMM_FACTS
+#undef FOVEA_NO_FACTS
 
 /// The same for attention, whose facts are numbers of queries, and hints of attention_contract.h that it follows.
 struct fovea_prefill_kernel {
