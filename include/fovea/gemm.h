@@ -65,7 +65,7 @@ struct fovea_gemm_args {
     const float *a;
     const void *b; ///< floats, or the packed blob
     float *c;
-    const float *bias;     ///< n elements, or NULL
+    const float *bias;     ///< n elements, which all entries of a batch share, or NULL
     const float *residual; ///< required if the descriptor asks for it; may be c itself
     size_t m;              ///< rows of this call (of each batch entry), at most the plan's; 0 computes nothing and
                            ///< returns OK
