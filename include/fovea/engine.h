@@ -37,7 +37,7 @@ struct fovea_engine_options {
     /// Names of kernel variants to use, comma-separated: "gemm_f32_9x48_avx512,...". NULL: the environment's FOVEA_PIN,
     /// else none.
     const char *pin;
-    /// Names of kernel variants never to choose (scalar ones cannot be excluded). NULL: the environment's FOVEA_EXCLUDE,
+    /// Names of kernel variants never to choose; scalar ones cannot be excluded. NULL: the environment's FOVEA_EXCLUDE,
     /// else none. `fovea verify` lists the variants that differ from the scalar path, if any. Attention's variants call
     /// GEMM tiles, packing and transposes of their ISA, and go on doing so; what is wrong there differs in them, too.
     const char *exclude;
