@@ -33,8 +33,9 @@ struct tune_case_kind {
     void (*destroy)(struct tune_case *c);
     void *(*prepare)(struct tune_case *c, const struct fovea_engine *engine); ///< NULL: refused, or no memory
     void (*release)(void *ready);
-    bool (*same)(const void *a, const void *b);     ///< two prepared candidates do the same work
-    double (*seconds)(void *ready, uint64_t calls); ///< CPU time per call, over this many calls
+    bool (*same)(const void *a, const void *b); ///< two prepared candidates do the same work
+    /// CPU time per call, over this many calls; `within`: over matrices from memory that begin within cache lines.
+    double (*seconds)(void *ready, uint64_t calls, bool within);
     /// Gives the bits of the scalar path.
     bool (*verify)(void *ready, enum tune_way way);
     /// The variants that compute it, that of most of the work first; -1: none.

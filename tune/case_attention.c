@@ -125,11 +125,11 @@ static bool plans_same(const void *a, const void *b)
     return fovea_attention_same(((const struct attention_ready *)a)->plan, ((const struct attention_ready *)b)->plan);
 }
 
-static double seconds(void *state, uint64_t calls)
+static double seconds(void *state, uint64_t calls, bool within)
 {
     struct attention_ready *const ready = state;
     struct attention_case *const c = ready->c;
-    tune_walk_begin(&c->kv);
+    tune_walk_begin(&c->kv, within);
     const double start = bench_seconds(1);
     for (uint64_t i = 0; i < calls; i++) {
         const struct fovea_attention_args args = args_of(c, tune_walk_next(&c->kv), c->out);

@@ -177,11 +177,11 @@ static struct fovea_gemm_args args_of(struct gemm_case *c, const void *b)
     return (struct fovea_gemm_args){.a = c->a, .b = b, .c = c->c, .m = c->shape.m};
 }
 
-static double seconds(void *state, uint64_t calls)
+static double seconds(void *state, uint64_t calls, bool within)
 {
     struct gemm_ready *const ready = state;
     struct gemm_case *const c = ready->c;
-    tune_walk_begin(&c->b);
+    tune_walk_begin(&c->b, within);
     const double start = bench_seconds(1);
     for (uint64_t i = 0; i < calls; i++) {
         const struct fovea_gemm_args args = args_of(c, tune_walk_next(&c->b));

@@ -36,8 +36,9 @@ static bool same(const void *a, const void *b)
     return ((const struct slot_ready *)a)->variant == ((const struct slot_ready *)b)->variant;
 }
 
-static double seconds(void *state, uint64_t calls)
+static double seconds(void *state, uint64_t calls, bool within)
 {
+    (void)within;
     const struct slot_ready *const ready = state;
     struct check_case c = {.variant = ready->variant};
     ready->variant->family->bench(&c, calls);

@@ -64,9 +64,9 @@ void tune_track_calibrate(struct tune_track *track, const struct tune_racer *rac
 {
     for (uint32_t i = 0; i < track->count; i++) {
         const struct tune_case *const c = track->cases[i];
-        double seconds = fmin(c->kind->seconds(racer->ready[i], 1), c->kind->seconds(racer->ready[i], 1));
+        double seconds = fmin(c->kind->seconds(racer->ready[i], 1, false), c->kind->seconds(racer->ready[i], 1, false));
         if (bench_calls(seconds) > 1) // a better estimate, from warm calls
-            seconds = c->kind->seconds(racer->ready[i], bench_calls(seconds));
+            seconds = c->kind->seconds(racer->ready[i], bench_calls(seconds), false);
         track->seconds[i] = seconds;
         track->calls[i] = bench_calls(seconds);
     }
@@ -118,16 +118,17 @@ static bool wait_for_calm(struct tune_track *track)
 
 // log(incumbent's time / the racer's) on one case: in the order ABBA, with the faster of both samples each, because a
 // disturbance only makes samples slower. Long samples, during which the machine changes anyway, are taken once each, in
-// alternating order.
-static double pair_on(struct tune_track *track, uint32_t i, void *incumbent, void *racer, bool incumbent_first)
+// alternating order. All are over matrices that begin alike.
+static double pair_on(struct tune_track *track, uint32_t i, void *incumbent, void *racer, bool incumbent_first,
+                      bool within)
 {
     static const double long_sample = 1e-3;
     const struct tune_case_kind *const kind = track->cases[i]->kind;
     void *const first = incumbent_first ? incumbent : racer, *const second = incumbent_first ? racer : incumbent;
-    double one = kind->seconds(first, track->calls[i]), two = kind->seconds(second, track->calls[i]);
+    double one = kind->seconds(first, track->calls[i], within), two = kind->seconds(second, track->calls[i], within);
     if (track->seconds[i] * (double)track->calls[i] < long_sample) {
-        two = fmin(two, kind->seconds(second, track->calls[i]));
-        one = fmin(one, kind->seconds(first, track->calls[i]));
+        two = fmin(two, kind->seconds(second, track->calls[i], within));
+        one = fmin(one, kind->seconds(first, track->calls[i], within));
     }
     return log(incumbent_first ? one / two : two / one);
 }
@@ -145,7 +146,8 @@ bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, str
     const uint32_t affected = tune_racer_affected(racer, track);
     if (affected == 0)
         return false;
-    const bool incumbent_first = (one ? racer->turns / affected : racer->turns) % 2 == 0;
+    const uint32_t round = one ? racer->turns / affected : racer->turns; // either order, over either kind of matrices
+    const bool incumbent_first = round % 2 == 0, within = round / 2 % 2 != 0;
     double logs[TUNE_CASES_MAX] = {0}, sum = 0;
     bool done[TUNE_CASES_MAX] = {false};
     uint32_t timed = 0, seen = 0;
@@ -158,7 +160,7 @@ bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, str
     }
     for (uint32_t i = 0; i < track->count; i++)
         if (racer->affected[i] && (seen++ == turn || !one)) {
-            logs[i] = pair_on(track, i, incumbent->ready[i], racer->ready[i], incumbent_first);
+            logs[i] = pair_on(track, i, incumbent->ready[i], racer->ready[i], incumbent_first, within);
             done[i] = true;
             sum += logs[i];
             timed++;

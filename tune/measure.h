@@ -64,7 +64,8 @@ void tune_track_calibrate(struct tune_track *track, const struct tune_racer *rac
 /// Approximate seconds of a pair on all affected cases.
 double tune_pair_seconds(const struct tune_track *track, const struct tune_racer *racer);
 /// Measures one pair: both on each affected case (`one`: on one of them, in turns), the incumbent first and last in
-/// even calls, the racer first and last in odd ones. If the probe next to it is 7 % below the usual the pair is not
+/// even rounds, the racer first and last in odd ones; matrices from memory begin within cache lines in the third and
+/// fourth of four rounds. If the probe next to it is 7 % below the usual the pair is not
 /// recorded, and the result is false.
 bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer, bool one);
 /// Forgets its pairs.

@@ -174,12 +174,12 @@ static bool is_hopeless(struct tune_search *s, struct tune_racer *from)
     const bool right = tune_is_right(s, &usual) && !tune_over(&s->end);
     for (uint32_t i = 0; i < s->track.count && right; i++) {
         const struct tune_case_kind *const kind = s->track.cases[i]->kind;
-        const double seconds = fmin(kind->seconds(usual.ready[i], 1), kind->seconds(usual.ready[i], 1));
+        const double seconds = fmin(kind->seconds(usual.ready[i], 1, false), kind->seconds(usual.ready[i], 1, false));
         shortest = seconds < least ? i : shortest;
         least = fmin(least, seconds);
     }
     tune_racer_end(&usual, &s->track);
-    return right && s->track.cases[shortest]->kind->seconds(from->ready[shortest], 1) > 2 * least + 1e-5;
+    return right && s->track.cases[shortest]->kind->seconds(from->ready[shortest], 1, false) > 2 * least + 1e-5;
 }
 
 // The initial incumbent: the given choice, if it is right and not hopeless; otherwise the default.

@@ -16,9 +16,8 @@
 
 // A block of malloc begins within a line, an array of NumPy or PyTorch with one. What gains from one kind alone is not
 // chosen: ten to twelve rows over a natural B by 12x32 were 1.0 to 1.25 times as fast where B begins with a line, and
-// 0.65 to 1.3 where it does not. So matrices begin WITHIN one in every second group of SAMPLES, which are those of a
-// pair or of two.
-enum { LINE = 64, WITHIN = 16, SAMPLES = 4 };
+// 0.65 to 1.3 where it does not. So matrices begin WITHIN one in half of the pairs.
+enum { LINE = 64, WITHIN = 16 };
 enum { PATTERN = 1 << 20 }; // a line is a blob's header, the only part of a blob that a call examines
 
 static struct {
@@ -123,9 +122,9 @@ static void disown(void)
     area.owner = (struct tune_walk){0};
 }
 
-void tune_walk_begin(struct tune_walk *walk)
+void tune_walk_begin(struct tune_walk *walk, bool within)
 {
-    walk->samples++;
+    walk->within = within && tune_walk_shifts(walk);
     if (walk->count == 0 || !walk->header || walk->own == area.owner.own)
         return;
     disown();
@@ -138,8 +137,7 @@ const void *tune_walk_next(struct tune_walk *walk)
     if (walk->count == 0)
         return walk->own;
     walk->next = walk->next + 1 < walk->count ? walk->next + 1 : 0;
-    const size_t within = walk->header ? 0 : walk->samples / SAMPLES % 2 * WITHIN;
-    return area.memory + walk->next * walk->stride + within;
+    return area.memory + walk->next * walk->stride + (walk->within ? WITHIN : 0);
 }
 
 bool tune_walk_shifts(const struct tune_walk *walk)

@@ -12,8 +12,8 @@ struct tune_walk {
     void *own; ///< the operand itself, `bytes` bytes, which is used for verification
     size_t bytes, stride;
     size_t count, next; ///< places; 0: the operand stays in cache
-    size_t samples;     ///< begun so far
     bool header;        ///< its first line is not numbers
+    bool within;        ///< this sample's places begin within cache lines
 };
 
 /// From now on operands are far only if creating their places takes less than this many seconds.
@@ -21,8 +21,8 @@ void tune_walk_allow(double seconds);
 /// Makes room for an operand. False if there is no memory, or no time for it.
 bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, size_t bytes, bool far, bool header);
 /// To be called after the operand is written and before the calls of a sample are timed: copies its header, if it has
-/// one, to the places. A matrix begins within a cache line in some samples.
-void tune_walk_begin(struct tune_walk *walk);
+/// one, to the places. `within`: these begin within cache lines, where tune_walk_shifts.
+void tune_walk_begin(struct tune_walk *walk, bool within);
 /// The operand of the next call: if it is far, other numbers in [-1, 1), in (-2, 2) if they are of 16 bits, after a
 /// header if it has one.
 const void *tune_walk_next(struct tune_walk *walk);
