@@ -6,6 +6,7 @@
 #include "tune/shapes.h"
 #include "tune/space.h"
 
+#include <math.h>
 #include <string.h>
 
 // The cases of a class while they are made; after the first failure no more are made.
@@ -41,10 +42,23 @@ static void gemm_cases(const struct fovea_engine *engine, uint32_t class, struct
     }
 }
 
+// L2 as it was measured within the last seconds; for each class anew it took a tenth of `quick`.
+static size_t l2_bytes(void)
+{
+    static const double fresh = 5;
+    static double at = -INFINITY;
+    static size_t bytes;
+    if (tune_now() - at > fresh) {
+        bytes = tune_measure_l2();
+        at = tune_now();
+    }
+    return bytes;
+}
+
 static void attention_cases(const struct fovea_engine *engine, const struct tune_attention_shape *shapes, size_t count,
                             enum fovea_type type, struct list *list)
 {
-    const size_t near = tune_measure_l2();
+    const size_t near = l2_bytes();
     for (size_t i = 0; i < count && shapes[i].heads != 0 && wants(list); i++) {
         struct tune_attention_shape shape = shapes[i];
         shape.near = near;
@@ -57,7 +71,7 @@ static void attention_cases(const struct fovea_engine *engine, const struct tune
 static void gemm_cases_of(const struct fovea_engine *engine, const struct tune_shape *shapes, size_t count,
                           struct list *list)
 {
-    const size_t near = tune_measure_l2();
+    const size_t near = l2_bytes();
     for (size_t i = 0; i < count && wants(list); i++) {
         struct tune_shape shape = shapes[i];
         shape.near = near ? near : 1;

@@ -21,6 +21,7 @@ struct past {
     bool stale; // its initial choice must be proved anew, or is dropped
     bool moved; // its problems have changed since it was proved
     bool tried; // it was searched since
+    bool done;  // it was searched: its default, or what it had, gave the right bits
 };
 
 // An engine with the proved choices of the classes, for searching the border.
@@ -76,8 +77,8 @@ static bool search_class(struct tune_search *s, uint32_t class, double seconds, 
     s->undecided = s->refuted = s->adopted = false;
     s->best = tune_default(s->engine, class, s->quarantine);
     s->track.count = tune_cases(s->engine, class, s->effort->cases, &s->end, s->track.cases, &complete);
-    const bool searched = s->track.count && tune_search_class(s, from, proved);
-    s->adopted = searched && s->adopted && tune_now() < s->end.deadline;
+    s->searched = s->track.count && tune_search_class(s, from, proved);
+    s->adopted = s->searched && s->adopted && tune_now() < s->end.deadline;
     if (s->adopted) {
         profile->has[class] = 1;
         profile->tuned[class] = s->best;
@@ -104,7 +105,8 @@ static void keep_or_forget(struct tune_search *s, uint32_t class, bool tried, st
                           .open = s->undecided,
                           .stale = past->stale && !s->adopted && !s->refuted,
                           .moved = past->moved && !s->adopted && !s->refuted,
-                          .tried = tried};
+                          .tried = tried,
+                          .done = past->done || s->searched};
 }
 
 // Goes on without what was put into quarantine. Nothing is known of what runs in its place, and what is proved was
@@ -195,7 +197,6 @@ static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, 
             }
         }
         leave_banned(s, past);
-        run->result->classes_done += round == 0 && s->track.count != 0 && (s->adopted || !late);
         if (late)
             return false;
         run->result->classes_left += round == 0 && !complete;
@@ -221,6 +222,8 @@ void tune_rounds(struct tune_search *s)
     for (uint32_t round = 0; round < ROUNDS && search_round(s, round, count, classes, past); round++)
         for (uint32_t i = 0; i < count && round == 0 && s->effort->again; i++)
             past[classes[i]].open |= fovea_class(classes[i]).kind != FOVEA_TUNED_SLOT;
+    for (uint32_t i = 0; i < count; i++)
+        run->result->classes_done += past[classes[i]].done;
     settle(run, past);
     run->result->interrupted = tune_stopped(&s->end);
 }

@@ -48,6 +48,7 @@ struct tune_search {
     double reserve;               ///< seconds that the proof will take
     // what came out
     struct fovea_tuned best;
+    bool searched;  ///< the default, or what it had, gave the right bits, so that the search had a start
     bool adopted;   ///< best is proved to beat the default
     bool undecided; ///< some pairs lacked calm or time, or best is not proved: worth another round
     bool refuted;   ///< nothing is better than the default: another round starts from that

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/tune/no_child.c - where no child process can be started nothing is verified: what a search would go on with is
-// the choice it had, or the default, and nothing is adopted.
+// the choice it had, or the default, and nothing is adopted; and a run in which that was so has not its level.
 #include "tests/support/test.h"
 #include "tune/search.h"
+#include "tune/tune.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,6 +54,17 @@ static void check_proof(const struct fovea_engine *engine, uint32_t class, uint3
     free(s.trials);
 }
 
+static void check_run(const struct fovea_engine *engine)
+{
+    const struct tune_options options = {.engine = engine, .level = FOVEA_LEVEL_QUICK};
+    struct tune_result result;
+    forks = most = 0;
+    const bool ok = tune_run(&options, &result);
+    CHECK(ok && forks != 0 && result.classes_done == 0 && result.profile.level == FOVEA_LEVEL_ESTIMATE,
+          "no child: %u of %u classes searched, level %u", result.classes_done, result.classes, result.profile.level);
+    tune_result_free(&result);
+}
+
 int main(void)
 {
     struct fovea_engine *engine;
@@ -63,6 +75,7 @@ int main(void)
     const uint32_t class = fovea_gemm_number((struct fovea_gemm_class){FOVEA_FEW, false, FOVEA_FORM_NN});
     for (uint32_t children = 0; children < 5; children++)
         check_proof(engine, class, children);
+    check_run(engine);
     fovea_engine_destroy(engine);
     return test_done();
 }
