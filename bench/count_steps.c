@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,6 +21,7 @@ static void be_counted(void (*run)(void *arg), void *arg)
 {
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
         _exit(1);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     raise(SIGSTOP); // counting begins
     run(arg);
     raise(SIGSTOP); // and ends

@@ -98,10 +98,19 @@ static bool read_old(const struct fovea_engine *engine, const struct cli_tune_ar
 {
     char why[FOVEA_PROFILE_WHY];
     const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
+    static struct fovea_profile force; // what is in force now: other places may have more in quarantine
+    char text[FOVEA_PROFILE_WHY];
+    bool found = false;
+    if (fovea_profile_look(NULL, &key, &force, &found, text, sizeof text) != FOVEA_OK)
+        found = false;
     if (!tune_load(path, &key, old, why)) {
         memset(old, 0, sizeof *old);
+        if (found)
+            fovea_profile_ban(old, force.quarantine);
         return true;
     }
+    if (found)
+        fovea_profile_ban(old, force.quarantine);
     const bool ours = old->isa == fovea_engine_choice(engine)->allowed;
     if (!a->force && (!ours || old->level > a->tune.level)) {
         if (ours)

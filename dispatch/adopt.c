@@ -11,6 +11,7 @@
 struct search {
     struct fovea_profile_place places[FOVEA_PROFILE_PLACES];
     char text[FOVEA_PROFILE_BYTES_MAX];
+    struct fovea_profile other;
 };
 
 static void say(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -31,6 +32,14 @@ static uint32_t classes_of(const struct fovea_profile *profile)
     return count;
 }
 
+void fovea_profile_ban(struct fovea_profile *profile, const uint8_t *quarantine)
+{
+    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++) {
+        profile->quarantine[i] = profile->quarantine[i] ? profile->quarantine[i] : quarantine[i];
+    }
+}
+
+// The choices of the first profile, and what is in quarantine in any: what root found to be wrong is so for all.
 enum fovea_status fovea_profile_look(const char *wanted, const struct fovea_profile_key *key, struct fovea_profile *out,
                                      bool *found, char *text, size_t text_size)
 {
@@ -45,9 +54,15 @@ enum fovea_status fovea_profile_look(const char *wanted, const struct fovea_prof
         count = fovea_profile_places(search->places);
     else if (strcmp(wanted, "none") != 0)
         count = fovea_profile_place(&search->places[0], false, wanted, "");
-    for (uint32_t i = 0; i < count && !*found; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const struct fovea_profile_place *const place = &search->places[i];
-        const enum fovea_profile_found has = fovea_profile_read(place, key, search->text, out, why);
+        const enum fovea_profile_found has =
+            fovea_profile_read(place, key, search->text, *found ? &search->other : out, why);
+        if (*found) {
+            if (has == FOVEA_PROFILE_GOOD)
+                fovea_profile_ban(out, search->other.quarantine);
+            continue;
+        }
         *found = has == FOVEA_PROFILE_GOOD;
         if (*found)
             say(text, text_size, "%s (level %s, %u class%s tuned)", place->path, fovea_profile_levels[out->level],

@@ -6,10 +6,13 @@
 #include "dispatch/profile.h"
 
 /// Looks for a profile in the file `wanted` ("none" or "": nowhere; NULL: in the places of this process), and copies
-/// the first valid one to *out, or zeros if there is none. *found says which. In either case text says in one line what
-/// was found and why it is ignored. Errors: MEMORY.
+/// the first valid one, with the quarantine of all of them, to *out, or zeros if there is none. *found says which. In
+/// either case text says in one line what was found and why it is ignored. Errors: MEMORY.
 enum fovea_status fovea_profile_look(const char *wanted, const struct fovea_profile_key *key, struct fovea_profile *out,
                                      bool *found, char *text, size_t text_size);
+
+/// Adds to a profile's quarantine.
+void fovea_profile_ban(struct fovea_profile *profile, const uint8_t *quarantine);
 
 /// To be called before the registers are resolved: marks what is quarantined, and the slot variants that the profile
 /// prefers.

@@ -65,7 +65,7 @@ static enum wait wait_byte(int from, pid_t child, struct tune_patience *patience
     for (double silent = 0; !is_over(stop) && tune_now() < patience->until;) {
         const int ready = poll(&poller, 1, (int)(slice * 1000) + 1);
         if (ready < 0 && errno != EINTR)
-            return WAIT_ENDED;
+            return WAIT_GAVE_UP;
         const double work = worked(child) - begin;
         if (ready > 0 && read(from, byte, 1) != 1)
             return WAIT_ENDED;

@@ -24,12 +24,27 @@ void tune_banish(struct fovea_profile *profile, const uint8_t *quarantine)
             tune_forget(profile, class);
 }
 
+// What is in force as long as there is no file of this path: the profile of the next place.
+static bool load_next(const char *path, const struct fovea_profile_key *key, struct fovea_profile *out)
+{
+    static struct fovea_profile_place places[FOVEA_PROFILE_PLACES]; // static: the program has one thread
+    static char text[FOVEA_PROFILE_BYTES_MAX];
+    char why[FOVEA_PROFILE_WHY];
+    const uint32_t count = fovea_profile_places(places);
+    bool next = false, found = false;
+    for (uint32_t i = 0; i < count && !found; i++) {
+        found = next && fovea_profile_read(&places[i], key, text, out, why) == FOVEA_PROFILE_GOOD;
+        next |= strcmp(path, places[i].path) == 0;
+    }
+    return found;
+}
+
 bool tune_quarantine(const char *path, bool folders, const struct fovea_engine *engine, const uint8_t *quarantine,
                      char why[FOVEA_PROFILE_WHY])
 {
     static struct fovea_profile profile; // static: the program has one thread
     const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
-    if (!tune_load(path, &key, &profile, why)) {
+    if (!tune_load(path, &key, &profile, why) && !load_next(path, &key, &profile)) {
         memset(&profile, 0, sizeof profile);
         profile.key = key;
         profile.isa = fovea_engine_choice(engine)->allowed;

@@ -130,8 +130,9 @@ static bool is_foreign(const char *place)
     const size_t length = sizeof begin - 1;
     FILE *const file = fopen(place, "re");
     const size_t read = file ? fread(begin, 1, length, file) : 0;
-    if (file)
-        fclose(file);
+    if (!file)
+        return errno != ENOENT; // what cannot be read may be anything
+    fclose(file);
     return read != 0 && (read < length || memcmp(begin, "fovea-profile ", length) != 0);
 }
 
