@@ -2,22 +2,26 @@
 // cli/verify.c - fovea verify: every kernel of this CPU against the scalar path, bit for bit.
 //
 // The cases are those of the project's own kernel tests (tests/check), fewer of them: guard pages around every buffer,
-// tails, strides, NaN, infinities, denormals. A kernel that differs or crashes is named for FOVEA_EXCLUDE, and put into
-// quarantine where that is asked. The scalar path, which nothing replaces, is held against the float64 oracle.
+// tails, strides, NaN, infinities, denormals. They run in a child process, so that one that crashes or hangs is found,
+// too. A kernel that fails is named for FOVEA_EXCLUDE, and put into quarantine where that is asked. The scalar path,
+// which nothing replaces, is held against the float64 oracle.
 #include "cli/tune.h"
 #include "dispatch/cpu.h"
 #include "tests/check/run.h"
+#include "tune/child.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char help[] = "usage: fovea verify [--cases N] [--quiet] [--quarantine[=FILE] | --system]\n\n"
                            "Compares every kernel variant this CPU can run with the scalar path, bit for\n"
                            "bit, and the scalar path with float64, within the bounds of docs/numerics.md.\n"
-                           "Exit status 0: all hold. 1: some differ; they are named, with the setting that\n"
-                           "keeps them out of use.\n\n"
+                           "A kernel that crashes or hangs fails, too. Exit status 0: all hold. 1: some fail\n"
+                           "or were not verified; they are named, with the setting that keeps them out of\n"
+                           "use.\n\n"
                            "  --cases N   cases of each variant, 1 to 1000000 (default 100)\n"
-                           "  --quiet     print only what differs, and how many hold\n"
-                           "  --quarantine[=FILE]  write those that differ into the tuning profile, which\n"
+                           "  --quiet     print only what fails, and how many hold\n"
+                           "  --quarantine[=FILE]  write those that fail into the tuning profile, which\n"
                            "              keeps them out of use from then on (default: where fovea tune\n"
                            "              writes)\n"
                            "  --system    the same in /var/lib/fovea/profile, for all users of this machine\n";
@@ -57,42 +61,85 @@ static int put_into_quarantine(const char *path, bool folders, const uint8_t *qu
     return CLI_OK;
 }
 
+// What child processes are asked: the variants of this CPU, one by one.
+struct verification {
+    const struct check_options *options;
+    bool quiet;
+    uint32_t count, variant[FOVEA_VARIANTS];
+};
+
+// Runs in a child, which says what it found.
+static bool holds(void *arg, uint32_t i)
+{
+    const struct verification *const v = arg;
+    const struct check_variant *const variant = &check_variants[v->variant[i]];
+    const unsigned long long cases = v->options->cases;
+    check_run_install_handlers(); // of a case; what they cannot catch ends the child
+    const unsigned long long failed = failures(variant, v->options);
+    if (failed && variant->required == 0)
+        printf("  %-39s WRONG: %llu of %llu cases; the scalar path itself\n", variant->name, failed, cases);
+    else if (failed)
+        printf("  %-39s QUARANTINED by FOVEA_EXCLUDE=%s: %llu of %llu cases differ\n", variant->name, variant->name,
+               failed, cases);
+    else if (!v->quiet)
+        printf("  %-39s %s (%llu cases)\n", variant->name,
+               variant->required == 0 ? "within its bound of float64" : "bit-equal to scalar", cases);
+    fflush(stdout);
+    return failed == 0;
+}
+
+// Asks about all variants of this CPU.
+static void ask(struct verification *v, enum tune_verdict *verdicts)
+{
+    // A variant takes some ms for 100 cases; an emulator, or a sanitizer, some hundred times as long.
+    struct tune_patience patience = {.silence = 60, .work = 10 + 0.02 * (double)v->options->cases, .until = INFINITY};
+    const uint32_t cpu = fovea_cpu_probe();
+    for (uint32_t i = 0; i < check_variants_count; i++)
+        if (!(check_variants[i].required & ~cpu))
+            v->variant[v->count++] = i;
+    tune_ask(v->count, holds, v, &patience, NULL, verdicts);
+}
+
 static int verify(const struct check_options *options, bool quiet, uint8_t *quarantine)
 {
-    const uint32_t cpu = fovea_cpu_probe();
-    const unsigned long long cases = options->cases;
-    size_t equal = 0, differ = 0, sound = 0, wrong = 0; // of the kernels of an ISA, and of the scalar path
+    static const struct {
+        uint8_t why;
+        const char *what;
+    } ends[] = {
+        [TUNE_UNKNOWN] = {FOVEA_QUARANTINE_NONE, "not verified: its process was ended, or could not be started"},
+        [TUNE_SAME] = {FOVEA_QUARANTINE_NONE, NULL},
+        [TUNE_DIFFERS] = {FOVEA_DIFFERS, NULL},
+        [TUNE_CRASHES] = {FOVEA_CRASHES, "the process that ran it crashed"},
+        [TUNE_HANGS] = {FOVEA_HANGS, "does not come to an end"}};
+    enum tune_verdict verdicts[FOVEA_VARIANTS];
+    struct verification v = {.options = options, .quiet = quiet};
+    size_t equal = 0, differ = 0, sound = 0, wrong = 0, unknown = 0; // of the kernels of an ISA, and of the scalar path
     char excluded[4096] = "";
-    check_run_install_handlers();
-    for (size_t i = 0; i < check_variants_count; i++) {
-        const struct check_variant *const variant = &check_variants[i];
-        if (variant->required & ~cpu)
-            continue;
-        const bool scalar = variant->required == 0;
-        const unsigned long long failed = failures(variant, options);
-        ++*(scalar ? failed ? &wrong : &sound : failed ? &differ : &equal);
-        if (failed && scalar) {
-            printf("  %-39s WRONG: %llu of %llu cases; the scalar path itself\n", variant->name, failed, cases);
-        } else if (failed) {
+    ask(&v, verdicts);
+    for (uint32_t i = 0; i < v.count; i++) {
+        const struct check_variant *const variant = &check_variants[v.variant[i]];
+        const enum tune_verdict verdict = verdicts[i];
+        const bool scalar = variant->required == 0, failed = verdict >= TUNE_DIFFERS;
+        ++*(verdict == TUNE_UNKNOWN ? &unknown : scalar ? failed ? &wrong : &sound : failed ? &differ : &equal);
+        if (ends[verdict].what)
+            printf("  %-39s %s\n", variant->name, ends[verdict].what);
+        if (failed && !scalar) {
             const size_t used = strlen(excluded);
-            quarantine[i] = FOVEA_DIFFERS;
+            quarantine[v.variant[i]] = ends[verdict].why;
             snprintf(excluded + used, sizeof excluded - used, "%s%s", used ? "," : "", variant->name);
-            printf("  %-39s QUARANTINED by FOVEA_EXCLUDE=%s: %llu of %llu cases differ\n", variant->name, variant->name,
-                   failed, cases);
-        } else if (!quiet) {
-            printf("  %-39s %s (%llu cases)\n", variant->name,
-                   scalar ? "within its bound of float64" : "bit-equal to scalar", cases);
         }
     }
     printf("%zu kernels equal the scalar path, %zu of the scalar path hold their bounds", equal, sound);
     if (differ + wrong)
-        printf("; %zu differ, %zu of the scalar path are wrong", differ, wrong);
+        printf("; %zu fail, %zu of the scalar path are wrong", differ, wrong);
+    if (unknown)
+        printf("; %zu were not verified", unknown);
     putchar('\n');
     if (wrong)
         printf("the scalar path itself is wrong on this machine: do not trust its results, nor this comparison\n");
     if (*excluded)
         printf("keep them out of use with FOVEA_EXCLUDE=%s\n", excluded);
-    return differ + wrong ? CLI_FAILED : CLI_OK;
+    return differ + wrong + unknown ? CLI_FAILED : CLI_OK;
 }
 
 int cli_verify(int argc, char **argv)
@@ -119,6 +166,7 @@ int cli_verify(int argc, char **argv)
     if ((keep || system) && !find_profile(file, system, path))
         return CLI_USAGE;
     const int code = verify(&check, quiet, quarantine);
-    const bool any = memchr(quarantine, FOVEA_DIFFERS, sizeof quarantine) != NULL;
+    static const uint8_t none[FOVEA_VARIANTS];
+    const bool any = memcmp(quarantine, none, sizeof none) != 0;
     return any && *path && put_into_quarantine(path, !file, quarantine) ? CLI_USAGE : code;
 }

@@ -11,6 +11,7 @@ mkdir -p "$work"
 step() { printf '== %s\n' "$*"; }
 fail() { echo "FAIL $*"; exit 1; }
 unset FOVEA_ISA FOVEA_PIN FOVEA_EXCLUDE LD_LIBRARY_PATH || true
+export FOVEA_PROFILE="$work/profile" # where an install would put kernels into quarantine
 
 # configure DIRECTORY PROJECT [ARGUMENTS]: configures and builds, quietly unless it fails.
 configure() {

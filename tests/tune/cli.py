@@ -267,7 +267,8 @@ def test_refusals(folder):
 
 
 def install(prefix, **more):
-    result = run([CMAKE, "--install", BUILD, "--prefix", prefix, "--component", "Tools"], {"HOME": HOME, **more})
+    places = {"HOME": HOME, "FOVEA_PROFILE": os.path.join(HOME, "installs")}
+    result = run([CMAKE, "--install", BUILD, "--prefix", prefix, "--component", "Tools"], {**places, **more})
     check(result.returncode == 0, result.stdout, result.stderr)
     return result.stdout + result.stderr
 
