@@ -4,9 +4,10 @@
 // A table of shapes for caches of 256 KiB to 2 MiB; a class is represented by the first ones that fall into it on this
 // machine. A crossover is only found if there are problems on both sides of it, so the rows of a class are between the
 // values of tuning.def (few: 4 and 6; several: 16 and 18; some: 36, 54, 72, 108, 144; many: 216, 256, 512). Sizes that
-// are not multiples of a tile are included besides those of models, among them a long k, and a B from memory whose rows
-// do not alias (without one, numbers were chosen for rows of powers of two that are 0.90 to 0.96 for others). Calls are
-// short, about 0.01 to 3 ms, so that many pairs fit into the time.
+// are not multiples of a tile are included besides those of models, among them a long k, a B from memory whose rows do
+// not alias (without one, numbers were chosen for rows of powers of two that are 0.90 to 0.96 for others), and two
+// whose rows do (with 48 rows of 512 columns alone, alias_rows of 90 was chosen, 1.025, and 77 of 2048 are 0.88). Calls
+// are short, about 0.01 to 3 ms, so that many pairs fit into the time.
 #include "tune/shapes.h"
 
 const struct tune_size tune_gemm_shapes[] = {
@@ -41,6 +42,7 @@ const struct tune_size tune_gemm_shapes[] = {
     {20, 512, 448},
     // some rows: prompts and the products of attention
     {48, 512, 1024},
+    {72, 2048, 640},
     {96, 2304, 768},
     {128, 1024, 512},
     {64, 64, 64},
