@@ -164,7 +164,7 @@ static void *element(const struct units *u, void *first, size_t i)
     return (char *)first + i * fovea_type_bytes(u->type);
 }
 
-// Without kernels the scalar one: appending has no engine.
+// Without kernels the scalar one: a cache may have no engine.
 static fovea_narrow_fn *narrow_of(const struct fovea_kernels *kernels, const struct units *u)
 {
     if (u->type == FOVEA_BF16) {
@@ -328,6 +328,11 @@ void fovea_kv_write(const struct fovea_engine *engine, const struct fovea_kv_new
     }
 }
 
+static const struct fovea_kernels *kernels_of(const struct fovea_engine *engine)
+{
+    return engine != NULL ? fovea_engine_kernels(engine) : NULL;
+}
+
 enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len, const float *k,
                                   struct fovea_strides k_strides, const float *v, struct fovea_strides v_strides)
 {
@@ -336,7 +341,7 @@ enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, 
     FOVEA_CHECK(b < cache->batch && pos <= cache->capacity && len <= cache->capacity - pos, FOVEA_ERR_SHAPE);
     const struct units u = units_of_cache(cache);
     FOVEA_TRY(check_news(&u, len, k, &k_strides, v, &v_strides));
-    write(NULL, &u, b, pos, len, k, &k_strides, v, &v_strides);
+    write(kernels_of(cache->engine), &u, b, pos, len, k, &k_strides, v, &v_strides);
     return FOVEA_OK;
 }
 
@@ -353,6 +358,6 @@ enum fovea_status fovea_kv_pages_append(const struct fovea_kv_pages *pool, const
     for (size_t page = pos / u.keys; page * u.keys < pos + len; page++) {
         FOVEA_CHECK(len == 0 || table[page] < pool->pages, FOVEA_ERR_SHAPE);
     }
-    write_pages(NULL, &u, table, pos, len, k, &k_strides, v, &v_strides);
+    write_pages(kernels_of(pool->engine), &u, table, pos, len, k, &k_strides, v, &v_strides);
     return FOVEA_OK;
 }

@@ -47,8 +47,13 @@ static struct fovea_attention_desc describe(size_t q_len)
 // One token at a time: its key and value go into the cache, its query sees all keys so far.
 static void step_by_step(const struct fovea_engine *engine)
 {
-    struct fovea_kv_cache cache = {.struct_size = sizeof cache, .batch = 1, .kv_heads = HEADS, .capacity = LEN,
-                                   .qk_dim = DIM, .v_dim = DIM};
+    struct fovea_kv_cache cache = {.struct_size = sizeof cache,
+                                   .batch = 1,
+                                   .kv_heads = HEADS,
+                                   .capacity = LEN,
+                                   .qk_dim = DIM,
+                                   .v_dim = DIM,
+                                   .engine = engine};
     size_t k_elements, v_elements;
     must(fovea_kv_cache_size(&cache, &k_elements, &v_elements), "cache");
     cache.k = take(k_elements * sizeof(float));
@@ -62,9 +67,14 @@ static void step_by_step(const struct fovea_engine *engine)
     void *const shared = take(plan->shared_bytes), *const scratch = take(plan->scratch_bytes);
     for (size_t t = 0; t < LEN; t++) {
         must(fovea_kv_append(&cache, 0, t, 1, k + t * WIDTH, rows, v + t * WIDTH, rows), "append");
-        const struct fovea_attention_args args = {.q = q + t * WIDTH, .k = cache.k, .v = cache.v,
-                                                  .out = stepped + t * WIDTH, .batch = 1, .q_len = 1,
-                                                  .kv_len = t + 1, .q_offset = (int64_t)t};
+        const struct fovea_attention_args args = {.q = q + t * WIDTH,
+                                                  .k = cache.k,
+                                                  .v = cache.v,
+                                                  .out = stepped + t * WIDTH,
+                                                  .batch = 1,
+                                                  .q_len = 1,
+                                                  .kv_len = t + 1,
+                                                  .q_offset = (int64_t)t};
         must(fovea_attention(plan, &args, shared, scratch, NULL), "attention");
     }
     free(cache.k);
@@ -86,8 +96,8 @@ int main(void)
     struct fovea_engine *engine;
     must(fovea_engine_create(&options, &engine), "engine");
     const struct fovea_attention_desc desc = describe(LEN);
-    const struct fovea_attention_args args = {.q = q, .k = k, .v = v, .out = whole, .batch = 1, .q_len = LEN,
-                                              .kv_len = LEN};
+    const struct fovea_attention_args args = {
+        .q = q, .k = k, .v = v, .out = whole, .batch = 1, .q_len = LEN, .kv_len = LEN};
     must(fovea_attention_once(engine, &desc, &args), "attention");
     step_by_step(engine);
     const int same = memcmp(whole, stepped, sizeof whole) == 0;

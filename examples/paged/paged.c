@@ -67,7 +67,8 @@ static void make(struct server *server, const struct fovea_engine *engine)
                                        .pages = PAGES,
                                        .kv_heads = KV_HEADS,
                                        .qk_dim = DIM,
-                                       .v_dim = DIM}};
+                                       .v_dim = DIM,
+                                       .engine = engine}};
     must(fovea_kv_pages_size(&server->pool, &k_elements, &v_elements), "pages");
     server->pool.k = take(k_elements * sizeof(float));
     server->pool.v = take(v_elements * sizeof(float));

@@ -30,6 +30,9 @@ struct fovea_kv_cache {
              ///< j / 16 * 16 * qk_dim + c * 16 + j % 16 of it. With k_rows batch x kv_heads x capacity x qk_dim
     void *v; ///< batch x kv_heads x capacity x v_dim elements
     enum fovea_type type; ///< of the elements of k and v; default FOVEA_F32. Both are aligned to their elements
+    /// NULL, or whose kernels fovea_kv_append uses, with the same bits: without them long prompts take two to eight
+    /// times as long. fovea_mha and fovea_layer use those of their plan.
+    const struct fovea_engine *engine;
 };
 /// Number of elements of k and v for the sizes set in cache; each has fovea_type_bytes(cache->type) bytes. The limit of
 /// 1 to 512 on dims is not checked here but by the attention plan. Errors: NULL, STRUCT, ENUM (k_rows, type), OVERFLOW.
@@ -59,6 +62,7 @@ struct fovea_kv_pages {
     void *v;              ///< pages x kv_heads x page_keys x v_dim elements
     uint32_t k_rows;      ///< 1: K lies in rows, as V does; 0: in panels
     enum fovea_type type; ///< of the elements of k and v, as in a cache; default FOVEA_F32
+    const struct fovea_engine *engine; ///< NULL, or whose kernels fovea_kv_pages_append uses, as in a cache
 };
 /// As fovea_kv_cache_size and fovea_kv_cache_strides; the batch stride is the stride between pages. Errors: NULL,
 /// STRUCT, ENUM (k_rows, type), VALUE (page_keys), OVERFLOW.

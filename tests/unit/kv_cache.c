@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/kv_cache.c - fovea_kv_append puts each key into its panel or row and each value into its row, and writes
-// nothing else: any sizes, views, positions and types of elements. Pages hold what a cache holds.
+// nothing else: any sizes, views, positions and types of elements, with the kernels of each ISA and
+// without. Pages hold what a cache holds.
 #include "fovea/kv_cache.h"
 #include "tests/check/check.h"
+#include "tests/support/engines.h"
 #include "tests/support/keys.h"
 #include "tests/support/memory.h"
 #include "tests/support/test.h"
@@ -10,6 +12,8 @@
 #include <stdbool.h>
 
 enum { PANEL = 16 };
+
+static struct fovea_engine *engines[TEST_ISAS + 1]; // some of them NULL, the last one for certain
 
 // New keys and values: views with gaps between rows, heads side by side (k) or one after another (v).
 struct news {
@@ -92,7 +96,8 @@ static void run_case(uint64_t number)
 {
     struct check_rng rng = {number};
     size_t k_elements, v_elements;
-    const struct fovea_kv_cache c = draw_cache(&rng, (enum fovea_type)(number % 3), &k_elements, &v_elements);
+    struct fovea_kv_cache c = draw_cache(&rng, (enum fovea_type)(number % 3), &k_elements, &v_elements);
+    c.engine = engines[number / 3 % (TEST_ISAS + 1)];
     struct fovea_kv_cache want = c;
     test_room(&want);
     struct fovea_strides ks, vs;
@@ -124,6 +129,8 @@ static void test_pages(uint64_t seed)
     cache.qk_dim = pool.qk_dim = 1 + check_below(&rng, 20);
     cache.v_dim = pool.v_dim = 1 + check_below(&rng, 20);
     pool.kv_heads = cache.kv_heads;
+    cache.engine = engines[check_below(&rng, TEST_ISAS + 1)];
+    pool.engine = engines[check_below(&rng, TEST_ISAS + 1)];
     const enum fovea_type type = cache.type = pool.type = (enum fovea_type)(seed % 3);
     const size_t bytes = fovea_type_bytes(type);
     cache.k_rows = check_chance(&rng, 50); // the one as it may be, whatever the other is
@@ -203,11 +210,13 @@ static void test_most(enum fovea_type type)
 
 int main(void)
 {
+    test_engines(engines);
     for (int type = FOVEA_F32; type <= FOVEA_F16; type++)
         test_most((enum fovea_type)type);
     for (uint64_t number = 1; number <= 300; number++)
         run_case(number);
     for (uint64_t seed = 1; seed <= 60; seed++)
         test_pages(seed);
+    test_engines_free(engines);
     return test_done();
 }
