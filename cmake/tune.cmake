@@ -22,6 +22,7 @@ add_library(fovea_tune STATIC EXCLUDE_FROM_ALL
     tune/child.c
     tune/held_out.c
     tune/measure.c
+    tune/memory.c
     tune/order.c
     tune/proof.c
     tune/quarantine.c

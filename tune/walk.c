@@ -10,6 +10,7 @@
 
 #include "bench/memory.h"
 #include "tune/measure.h"
+#include "tune/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static bool make_area(size_t bytes)
 {
     if (bytes <= area.bytes)
         return true;
-    if (seconds_for(bytes) > allowed)
+    if (bytes > tune_memory_left() / 2 || seconds_for(bytes) > allowed)
         return false;
     char *const memory = bench_alloc(bytes); // before the old one is freed: other walks have their places there
     if (!memory)

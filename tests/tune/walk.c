@@ -6,6 +6,7 @@
 #include "tests/support/test.h"
 #include "tune/cache.h"
 #include "tune/measure.h"
+#include "tune/memory.h"
 #include "tune/space.h"
 #include "tune/walk.h"
 
@@ -92,6 +93,8 @@ static void test_cases(const struct fovea_engine *engine)
 
 int main(void)
 {
+    const size_t left = tune_memory_left();
+    CHECK(left > (size_t)64 << 20 && (left == SIZE_MAX || left < (size_t)1 << 50), "%zu bytes are left", left);
     setenv("FOVEA_CACHES", "16K,256K,4M", 1);
     struct fovea_engine *const engine = test_engine(NULL, NULL);
     test_places(engine);
