@@ -119,4 +119,7 @@ sort -n "$work/table"
 total=$(echo "$faults" | wc -l) caught=$(grep -c ' caught by ' "$work/table" || true)
 skipped=$(grep -c ' skipped: ' "$work/table" || true)
 echo "$caught of $total faults caught, $skipped skipped"
-[ "$status" -eq 0 ] && [ $((caught + skipped)) -eq "$total" ]
+[ "$status" -eq 0 ] && [ $((caught + skipped)) -eq "$total" ] || exit 1
+if [ "$caught" -eq 0 ]; then # a CPU without AVX2
+    exit 77
+fi

@@ -58,7 +58,7 @@ stage() {
     echo "== $name"
     # npm is asked once, by the first stage that finds it.
     [ "$name" = release ] || [ ! -d "$modules/uplot" ] || options+=" -DFOVEA_NODE_MODULES=$PWD/$modules"
-    if ! { cmake --preset "$preset" $options ${all:+-DFOVEA_TEST_LONG=ON} >"$log" 2>&1 &&
+    if ! { cmake --preset "$preset" $options "-DFOVEA_TEST_LONG=${all:-OFF}" >"$log" 2>&1 &&
         cmake --build --preset "$preset" >>"$log" 2>&1; }; then
         tail -30 "$log"
         failed=$((failed + 1)) broken+=("$name (build)")
@@ -85,7 +85,7 @@ performance_page() {
     fi
 }
 
-rm -f build/release/matrix.txt build/release/Testing/Temporary/LastTest.log
+rm -f build/release/Testing/Temporary/LastTest.log
 stage release release "-DFOVEA_WITH_PTHREADPOOL=ON -DFOVEA_WITH_OPENMP=ON"
 # What ran where, as the test `check` has printed it; other tests print such a matrix of fewer cases.
 matrix=$(sed -n '/Testing: check$/,/passed, .* skipped$/p' build/release/Testing/Temporary/LastTest.log 2>/dev/null |
