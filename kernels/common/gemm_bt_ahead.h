@@ -22,20 +22,14 @@ enum { GEMM_BT_LINES = 32 };
 /// to 1.20; k of 3072 and more 1.04 to 1.06, in such segments 1.25 to 1.43 (32 lines 1.20 to 1.31, 12 lines 1.12
 /// to 1.17). Two to six rows of C are faster with segments of 32 lines, and with four rows of B side by side rather
 /// than one after another: 1.02 to 1.2 times as fast; one row 0.97 to 1.03, eight 0.95 to 1.04, 12 and 16 0.96.
-enum {
-    GEMM_BT_SEGMENT = 64,
-    GEMM_BT_SEGMENT_L1 = 24,
-    GEMM_BT_SEGMENT_BESIDE = 32,
-    GEMM_BT_BESIDE = 4,
-    GEMM_BT_FEW = 6
-};
+enum { GEMM_BT_SEGMENT = 64, GEMM_BT_SEGMENT_L1 = 24, GEMM_BT_SEGMENT_BESIDE = 32, GEMM_BT_BESIDE = 4 };
 
-/// The same for seven rows of C and more, which share L1 with what is prefetched: 16 or eight lines, whole pieces of
-/// what a block prefetches, where these divide a row. Two segments of 24 lines are all of L1 (Zen 5, from memory, times
-/// as fast as in segments of 24: 16 rows, k of 512 to 1024 1.03 to 1.26, of 1152 to 3072 1.31 to 1.5, of 4096 and
-/// 4864 1.1 to 1.14; 7 and 8 rows 1.03 to 1.2, 12 rows 1.02 to 1.12). What neither divides stays: k of 1100, nine to 12
-/// rows, in segments of 16 0.75 to 0.83.
-enum { GEMM_BT_SEGMENT_MANY = 16, GEMM_BT_PIECE = 8 };
+/// One row, and seven and more, since: 16 or eight lines, whole pieces of what a block prefetches, where these divide a
+/// row. Two segments of 24 lines of 16 rows are all of L1, and A is there, too. Zen 5, from memory, times as fast: one
+/// row 1.02 to 1.23; 16 rows, k of 512 to 1024 1.03 to 1.26, of 1152 to 3072 1.31 to 1.5, of 4096 and 4864 1.1 to 1.14;
+/// 7 and 8 rows 1.03 to 1.2, 12 rows 1.02 to 1.12 (two to six rows 0.91 to 1.27). What neither divides stays: k of
+/// 1100, nine to 12 rows, in segments of 16 0.75 to 0.83.
+enum { GEMM_BT_SEGMENT_WHOLE = 16, GEMM_BT_PIECE = 8 };
 
 /// State of the prefetches along the k steps of a panel, or of half a panel. Into L2: the line of the first row to
 /// prefetch next, and the blocks left until it goes on in the next rows. Into L1: the current segment has as many
@@ -59,15 +53,21 @@ static inline void gemm_bt_segment(const struct fovea_gemm_bt_tile *t, struct ge
     place->next = place->segments == 1 ? begin + (ptrdiff_t)rows * t->b_row : b + place->blocks * FOVEA_PANEL;
 }
 
-/// The most blocks of a segment, of `blocks`, for M rows of C, a constant.
+/// Whether M rows of C, a constant, are served best by long segments of four rows of B side by side.
+static inline __attribute__((always_inline)) int gemm_bt_beside_rows(int M)
+{
+    return M >= 2 && M <= 6;
+}
+
+/// The most blocks of a segment, of `blocks`, for M rows of C.
 static inline __attribute__((always_inline)) size_t gemm_bt_most(size_t blocks, int M)
 {
-    for (size_t most = GEMM_BT_SEGMENT_MANY; M > GEMM_BT_FEW && most >= GEMM_BT_PIECE; most /= 2) {
+    for (size_t most = GEMM_BT_SEGMENT_WHOLE; !gemm_bt_beside_rows(M) && most >= GEMM_BT_PIECE; most /= 2) {
         if (blocks % most == 0) {
             return most;
         }
     }
-    const size_t of_l1 = M >= 2 && M <= GEMM_BT_FEW ? GEMM_BT_SEGMENT_BESIDE : GEMM_BT_SEGMENT_L1;
+    const size_t of_l1 = gemm_bt_beside_rows(M) ? GEMM_BT_SEGMENT_BESIDE : GEMM_BT_SEGMENT_L1;
     return blocks > GEMM_BT_SEGMENT ? of_l1 : GEMM_BT_SEGMENT;
 }
 
@@ -86,7 +86,7 @@ static inline __attribute__((always_inline)) struct gemm_bt_place gemm_bt_begin(
     }
     const size_t most = gemm_bt_most(blocks, M);
     struct gemm_bt_place place = {.segments = (blocks + most - 1) / most, .left = blocks};
-    place.beside = M >= 2 && M <= GEMM_BT_FEW ? GEMM_BT_BESIDE : 1;
+    place.beside = gemm_bt_beside_rows(M) ? GEMM_BT_BESIDE : 1;
     gemm_bt_segment(t, &place, begin, begin, rows);
     return place;
 }
