@@ -26,9 +26,10 @@ enum { GEMM_BT_SEGMENT = 64, GEMM_BT_SEGMENT_L1 = 24, GEMM_BT_SEGMENT_BESIDE = 3
 
 /// One row, and seven and more, since: 16 or eight lines, whole pieces of what a block prefetches, where these divide a
 /// row. Two segments of 24 lines of 16 rows are all of L1, and A is there, too. Zen 5, from memory, times as fast: one
-/// row 1.02 to 1.23; 16 rows, k of 512 to 1024 1.03 to 1.26, of 1152 to 3072 1.31 to 1.5, of 4096 and 4864 1.1 to 1.14;
-/// 7 and 8 rows 1.03 to 1.2, 12 rows 1.02 to 1.12 (two to six rows 0.91 to 1.27). What neither divides stays: k of
-/// 1100, nine to 12 rows, in segments of 16 0.75 to 0.83.
+/// row 1.00 to 1.26; 16 rows, k of 512 to 1024 1.03 to 1.26, of 1152 to 3072 1.31 to 1.5, of 4096 and 4864 1.1 to 1.14;
+/// 7 and 8 rows 1.03 to 1.2, 12 rows 1.02 to 1.12 (two to six rows 0.91 to 1.27; AVX2, one row, 0.94 to 1.05, k to
+/// 1024, where it stays whole, 0.79 to 0.90). What neither divides stays: k of 1100, nine to 12 rows, in segments of 16
+/// 0.75 to 0.83.
 enum { GEMM_BT_SEGMENT_WHOLE = 16, GEMM_BT_PIECE = 8 };
 
 /// State of the prefetches along the k steps of a panel, or of half a panel. Into L2: the line of the first row to
@@ -62,8 +63,9 @@ static inline __attribute__((always_inline)) int gemm_bt_beside_rows(int M)
 /// The most blocks of a segment, of `blocks`, for M rows of C.
 static inline __attribute__((always_inline)) size_t gemm_bt_most(size_t blocks, int M)
 {
-    for (size_t most = GEMM_BT_SEGMENT_WHOLE; !gemm_bt_beside_rows(M) && most >= GEMM_BT_PIECE; most /= 2) {
-        if (blocks % most == 0) {
+    const int whole = !gemm_bt_beside_rows(M) && (FV_LANES == FOVEA_PANEL || blocks > GEMM_BT_SEGMENT);
+    for (size_t most = GEMM_BT_SEGMENT_WHOLE; most >= GEMM_BT_PIECE; most /= 2) {
+        if (whole && blocks % most == 0) {
             return most;
         }
     }

@@ -11,6 +11,7 @@
 
 static void ask(const void *line);
 #define __builtin_prefetch(line, write, level) ask(line)
+#define FV_LANES 16 // as AVX-512 has
 #include "kernels/common/gemm_bt_ahead.h"
 #undef __builtin_prefetch
 
