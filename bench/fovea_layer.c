@@ -142,7 +142,7 @@ static bool pack_layer(struct prepared *self, const struct fovea_engine *engine,
 }
 
 // A cache that holds the keys before those of a call.
-static bool fill_cache(struct prepared *self, size_t layer)
+static bool fill_cache(struct prepared *self, const struct fovea_engine *engine, size_t layer)
 {
     const struct layer_problem *const p = self->problem;
     const struct layer_shape *const s = p->shape;
@@ -153,7 +153,8 @@ static bool fill_cache(struct prepared *self, size_t layer)
                                      .capacity = s->keys,
                                      .qk_dim = p->dim,
                                      .v_dim = p->dim,
-                                     .type = p->cache_type};
+                                     .type = p->cache_type,
+                                     .engine = engine};
     size_t k, v;
     if (fovea_kv_cache_size(cache, &k, &v) != FOVEA_OK)
         return false;
@@ -195,7 +196,7 @@ static bool make(struct prepared *self, const struct fovea_engine *engine)
     self->memory = bench_alloc(self->memory_bytes);
     bool done = self->weights && self->caches && self->memory;
     for (size_t i = 0; i < p->count && done; i++)
-        done = pack_layer(self, engine, i) && (!desc.cached || fill_cache(self, i));
+        done = pack_layer(self, engine, i) && (!desc.cached || fill_cache(self, engine, i));
     if (!done || !bench_work_plan(&self->work, fovea_layer_plan_size()) ||
         fovea_layer_plan(engine, &desc, self->work.plan) != FOVEA_OK || !bench_work_make(&self->work, self->executor))
         return false;

@@ -30,7 +30,7 @@ struct fovea_kv_cache {
              ///< j / 16 * 16 * qk_dim + c * 16 + j % 16 of it. With k_rows batch x kv_heads x capacity x qk_dim
     void *v; ///< batch x kv_heads x capacity x v_dim elements
     enum fovea_type type; ///< of the elements of k and v; default FOVEA_F32. Both are aligned to their elements
-    /// NULL, or whose kernels fovea_kv_append uses, with the same bits: without them long prompts take two to eight
+    /// NULL, or whose kernels fovea_kv_append uses, with the same bits: without them long prompts take two to ten
     /// times as long. fovea_mha and fovea_layer use those of their plan.
     const struct fovea_engine *engine;
 };
