@@ -82,6 +82,7 @@ set(FOVEA_FILES_OPS
     ops/attention_tile.c
     ops/attention_view.c
     ops/attention_weights.c
+    ops/blob.c
     ops/check.c
     ops/executor.c
     ops/fields.c
@@ -106,6 +107,7 @@ set(FOVEA_FILES_OPS
     ops/kv_cache.c
     ops/once.c
     ops/pack.c
+    ops/pack_columns.c
     ops/pack_s8.c
     ops/rowwise.c
     ops/rowwise_check.c
