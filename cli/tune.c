@@ -4,10 +4,8 @@
 #include "tune/measure.h"
 #include "tune/report.h"
 
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char help[] = "usage: fovea tune [OPTIONS]\n"
                            "       fovea tune --show [FILE] | --diff A B\n"
@@ -27,6 +25,8 @@ static const char help[] = "usage: fovea tune [OPTIONS]\n"
                            "                 $XDG_CONFIG_HOME/fovea/profile)\n"
                            "  --system       to /var/lib/fovea/profile, for all users of this machine\n"
                            "  --force        replace a profile of a higher level, or for another ISA cap\n"
+                           "  --if-needed    do nothing where the profile there serves this machine and is of\n"
+                           "                 that level or a higher one: for every boot, or each upgrade\n"
                            "  --from FILE    begin with the choices of another profile\n"
                            "  --set C.N=V    begin with a number or the kernel of a class by hand, up to 32\n"
                            "                 times, also with --level estimate: --set some-far-nt.kc=512\n"
@@ -58,70 +58,6 @@ struct fovea_engine *cli_tune_engine(void)
     if (status)
         cli_error("%s", *message ? message : fovea_status_string(status));
     return engine;
-}
-
-// A terminal gets a bar, whose text is cut to the terminal's width: a wrapped line could not be overwritten. Else there
-// is a line for each stage of a class.
-static void tell(void *arg, const struct tune_progress *p)
-{
-    static char last[160];
-    const bool terminal = isatty(STDERR_FILENO);
-    (void)arg;
-    if (!terminal && strcmp(last, p->what) == 0)
-        return;
-    snprintf(last, sizeof last, "%s", p->what);
-    char left[32] = "";
-    if (isfinite(p->budget))
-        snprintf(left, sizeof left, ", %.*f s left", p->budget < 10, fmax(0, p->budget - p->elapsed));
-    if (!terminal) {
-        fprintf(stderr, "tune: %2u/%u %s%s\n", p->done, p->total, p->what, left);
-        return;
-    }
-    enum { WIDTH = 24 };
-    static const char bar[WIDTH + 1] = "########################";
-    const int columns = cli_columns(), filled = p->total ? (int)(p->done * WIDTH / p->total) : 0;
-    char best[64];
-    int room = columns - 1 - snprintf(best, sizeof best, ", best %.3fx%s", fmax(1, p->best), left);
-    fputs("\r\033[K", stderr);
-    if (columns >= CLI_COLUMNS) // on a narrow one the words say more
-        room -= fprintf(stderr, "[%-*.*s] ", WIDTH, filled, bar);
-    fprintf(stderr, "%.*s%.*s", room > 0 ? room : 0, p->what, columns - 1, best);
-}
-
-static void print_end(const struct tune_result *r, const char *path)
-{
-    uint32_t proved = 0, given = 0, quarantined = 0;
-    for (uint32_t i = 0; i < FOVEA_TUNED_CLASSES; i++) {
-        proved += r->profile.has[i] && r->profile.evidence[i].pairs != 0;
-        given += r->profile.has[i] && r->profile.evidence[i].pairs == 0;
-    }
-    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
-        quarantined += r->profile.quarantine[i] != 0;
-    char text[2][CLI_THINGS];
-    if (r->classes) // level estimate searches none
-        fprintf(stderr, "%s%u of %s searched in %.1f s%s, %u better than the default; %s, %llu of them disturbed\n",
-                isatty(STDERR_FILENO) ? "\r\033[K" : "", r->classes_done, cli_things(text[0], r->classes, "class"),
-                r->seconds, r->interrupted ? " (interrupted)" : "", proved, cli_things(text[1], r->pairs, "pair"),
-                (unsigned long long)r->disturbed);
-    if (r->profile.l2_measured_bytes)
-        fprintf(stderr, "the L2 has %u KiB, as measured, where this machine reports %u: the defaults are of that\n",
-                r->profile.l2_measured_bytes >> 10, r->profile.key.l2_bytes >> 10);
-    if (given)
-        fprintf(stderr, "%u given by --set or --from and not measured here\n", given);
-    if (r->failures)
-        fprintf(stderr, "%s did not give the scalar path's bits; %s in quarantine\n",
-                cli_things(text[0], r->failures, "candidate"), cli_things(text[1], quarantined, "kernel"));
-    if (r->classes_left)
-        fprintf(
-            stderr,
-            "%s left out and as before: to read from memory takes more of it than there is, or more than a tenth of "
-            "the time\n",
-            cli_things(text[0], r->classes_left, "class"));
-    if (path)
-        fprintf(stderr, "wrote %s\n", path);
-    else
-        fprintf(stderr, "nothing was %s, and nothing is written\n",
-                r->interrupted ? "found before it was interrupted" : "searched");
 }
 
 // Whether a profile says anything. One of a run that was stopped at once would keep a first boot from tuning.
@@ -169,13 +105,29 @@ static int finish(const struct fovea_engine *engine, const struct cli_tune_argum
     const bool writes = searched || says_something(&result->profile);
     if (writes && !tune_save(path, !a->output, &result->profile, why))
         return cli_error("tune: %s: cannot be written: %s", path, why);
-    print_end(result, writes ? path : NULL);
+    cli_tune_end(result, writes ? path : NULL);
     const struct page page = {engine, result};
     if (a->report && cli_replace("tune", a->report, write_page, &page) != CLI_OK)
         return CLI_USAGE;
     if (a->json)
         cli_tune_json(engine, &result->profile);
     return CLI_OK;
+}
+
+// Whether nothing is to be done: a search of that level has made the profile that is there, for this machine.
+static bool is_there(const struct fovea_engine *engine, const struct cli_tune_arguments *a, const char *path,
+                     struct fovea_profile *profile)
+{
+    char why[FOVEA_PROFILE_WHY];
+    const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
+    if (!tune_load(path, &key, profile, why) || !cli_tune_in_force(engine, profile) || profile->level < a->tune.level)
+        return false;
+    if (!a->quiet)
+        fprintf(stderr, "tune: %s is of level %s and serves this machine: nothing to do\n", path,
+                fovea_profile_levels[profile->level]);
+    if (a->json)
+        cli_tune_json(engine, profile);
+    return true;
 }
 
 static int tune(struct cli_tune_arguments *a)
@@ -194,7 +146,9 @@ static int tune(struct cli_tune_arguments *a)
         return CLI_USAGE;
     struct tune_result result;
     int code;
-    if (!cli_tune_begin(engine, a, path, &start)) {
+    if (a->if_needed && is_there(engine, a, path, &start)) {
+        code = CLI_OK;
+    } else if (!cli_tune_begin(engine, a, path, &start)) {
         code = CLI_USAGE;
     } else if (!tune_can_save(path, !a->output, why)) { // after a minute it would be late to say so
         code = cli_error("tune: %s: cannot be written: %s", path, why);
@@ -203,7 +157,7 @@ static int tune(struct cli_tune_arguments *a)
     } else {
         a->tune.engine = engine;
         a->tune.stop = &cli_stop;
-        a->tune.tell = a->quiet ? NULL : tell;
+        a->tune.tell = a->quiet ? NULL : cli_tune_tell;
         cli_catch_stops(NULL);
         if (!tune_run(&a->tune, &result)) {
             code = cli_error("tune: no memory");
@@ -262,6 +216,7 @@ int cli_tune(int argc, char **argv)
                                          {.name = "--output", .text = &a.output},
                                          {.name = "--system", .flag = &a.system},
                                          {.name = "--force", .flag = &a.force},
+                                         {.name = "--if-needed", .flag = &a.if_needed},
                                          {.name = "--from", .text = &a.from},
                                          {.name = "--set", .list = &a.set},
                                          {.name = "--report", .text = &a.report},
@@ -279,6 +234,9 @@ int cli_tune(int argc, char **argv)
         return taken < 0 ? CLI_OK : CLI_USAGE;
     if (a.system && a.output)
         return cli_error("tune: --system and --output name two places");
+    if (a.if_needed && (a.force || a.from || a.set.count || a.tune.only))
+        return cli_error("tune: --if-needed asks for a whole search that is missing, without --force, --from, --set "
+                         "and --only");
     if (is_stream(a.report) || is_stream(a.output))
         return cli_error("tune: %s wants a file", is_stream(a.report) ? "--report" : "--output");
     if (a.tune.only && tune_classes_of(a.tune.only) == 0)

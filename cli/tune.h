@@ -19,13 +19,18 @@ struct cli_tune_arguments {
     struct tune_options tune;
     const char *output, *from, *report;
     struct cli_list set;
-    bool system, force, json, quiet;
+    bool system, force, if_needed, json, quiet;
 };
 /// Fills in what the search begins with (tune.start, tune.keep): another profile, what is set by hand, or the profile
 /// at `path` that is to be replaced, whose quarantine stays in each case. False, having said why, where it must not be
 /// replaced or something given is wrong.
 bool cli_tune_begin(const struct fovea_engine *engine, struct cli_tune_arguments *a, const char *path,
                     struct fovea_profile *start);
+
+/// A tune_tell: a bar on a terminal, elsewhere lines.
+void cli_tune_tell(void *arg, const struct tune_progress *progress);
+/// What a search came to, and where the profile is; or NULL, where none is written.
+void cli_tune_end(const struct tune_result *result, const char *path);
 
 enum { CLI_TUNE_WORDS = 1024 }; ///< bytes that hold all words of a class
 

@@ -21,6 +21,7 @@ add_executable(fovea_cli
     cli/tune_explain.c
     cli/tune_show.c
     cli/tune_start.c
+    cli/tune_tell.c
     cli/tune_words.c
     cli/verify.c
 )

@@ -157,6 +157,11 @@ def test_run(folder):
           ok("run", "g2p", "--model", MODEL, "hello", FOVEA_PROFILE="none"), "words under a profile")
     # A lower level does not replace a higher one, and what is asked of another CPU is not for this one.
     refused("--force replaces it", "tune", "--level", "estimate", "--output", path)
+    check("nothing to do" in fovea("tune", "--level", "estimate", "--output", path, "--if-needed").stderr, "not enough")
+    ok("tune", "--level", "estimate", "--output", path, "--force")
+    check("nothing to do" not in fovea("tune", "--level", "estimate", "--output", path, "--if-needed",
+                                       FOVEA_CACHES="16K,256K,4M").stderr, "enough for other caches")
+    refused("without --force", "tune", "--output", path, "--if-needed", "--only", "gemm")
     ok("tune", "--level", "estimate", "--output", path, "--force")
     check("not for this ISA cap" in profile_line(FOVEA_PROFILE=path, FOVEA_ISA="scalar") or
           json.loads(ok("info", "--json"))["features"] == "", "a cap")
@@ -284,7 +289,7 @@ def test_install(folder):
     for root, place in (("", prefix), (stage, "/opt/fovea")):
         with open(root + place + "/lib/systemd/system/fovea-tune.service") as file:
             unit = file.read()
-        check("ConditionPathExists=!/var/lib/fovea/profile" in unit and "@" not in unit, unit)
+        check("ConditionPathExists=|!/var/lib/fovea/profile" in unit and "@" not in unit, unit)
         program = place + "/bin/fovea"
         check(f'ExecStart="{program}" tune --system ' in unit and os.path.exists(root + program), unit)
     check("fovea tune" not in text, "tuned without being asked to")
