@@ -105,6 +105,7 @@ set(FOVEA_FILES_OPS
     ops/gemm_memory.c
     ops/gemm_plan.c
     ops/kv_cache.c
+    ops/kv_put.c
     ops/once.c
     ops/pack.c
     ops/pack_columns.c

@@ -6,43 +6,33 @@
 #include "ops/kv_cache.h"
 #include "kernels/table.h"
 #include "ops/check.h"
+#include "ops/kv_put.h"
 #include <string.h>
 
-enum { SOME = 64 }; // elements of a key that are rounded at a time
-
-// Units of `keys` keys.
-struct units {
-    size_t count, heads, keys;
-    size_t qk_dim, v_dim;
-    void *k, *v;
-    bool k_rows;
-    enum fovea_type type;
-};
-
-static struct units units_of_cache(const struct fovea_kv_cache *c)
+static struct fovea_kv_units units_of_cache(const struct fovea_kv_cache *c)
 {
-    return (struct units){.count = c->batch,
-                          .heads = c->kv_heads,
-                          .keys = c->capacity,
-                          .qk_dim = c->qk_dim,
-                          .v_dim = c->v_dim,
-                          .k = c->k,
-                          .v = c->v,
-                          .k_rows = c->k_rows,
-                          .type = c->type};
+    return (struct fovea_kv_units){.count = c->batch,
+                                   .heads = c->kv_heads,
+                                   .keys = c->capacity,
+                                   .qk_dim = c->qk_dim,
+                                   .v_dim = c->v_dim,
+                                   .k = c->k,
+                                   .v = c->v,
+                                   .k_rows = c->k_rows,
+                                   .type = c->type};
 }
 
-static struct units units_of_pages(const struct fovea_kv_pages *p)
+static struct fovea_kv_units units_of_pages(const struct fovea_kv_pages *p)
 {
-    return (struct units){.count = p->pages,
-                          .heads = p->kv_heads,
-                          .keys = p->page_keys,
-                          .qk_dim = p->qk_dim,
-                          .v_dim = p->v_dim,
-                          .k = p->k,
-                          .v = p->v,
-                          .k_rows = p->k_rows,
-                          .type = p->type};
+    return (struct fovea_kv_units){.count = p->pages,
+                                   .heads = p->kv_heads,
+                                   .keys = p->page_keys,
+                                   .qk_dim = p->qk_dim,
+                                   .v_dim = p->v_dim,
+                                   .k = p->k,
+                                   .v = p->v,
+                                   .k_rows = p->k_rows,
+                                   .type = p->type};
 }
 
 static enum fovea_status check_cache(const struct fovea_kv_cache *cache)
@@ -68,7 +58,7 @@ static enum fovea_status check_pages(const struct fovea_kv_pages *pool)
     return FOVEA_OK;
 }
 
-static enum fovea_status units_size(const struct units *u, size_t *k_elements, size_t *v_elements)
+static enum fovea_status units_size(const struct fovea_kv_units *u, size_t *k_elements, size_t *v_elements)
 {
     const size_t size = fovea_type_bytes(u->type);
     size_t heads = 0, keys = 0, k = 0, v = 0, bytes = 0;
@@ -83,15 +73,12 @@ static enum fovea_status units_size(const struct units *u, size_t *k_elements, s
     return FOVEA_OK;
 }
 
-static enum fovea_status units_strides(const struct units *u, struct fovea_strides *k, struct fovea_strides *v)
+static enum fovea_status units_strides(const struct fovea_kv_units *u, struct fovea_strides *k, struct fovea_strides *v)
 {
     size_t k_elements = 0, v_elements = 0;
     FOVEA_TRY(units_size(u, &k_elements, &v_elements));
     FOVEA_CHECK(k != NULL && v != NULL, FOVEA_ERR_NULL);
-    const size_t k_head = (u->k_rows ? u->keys : fovea_round_up(u->keys, FOVEA_PANEL)) * u->qk_dim;
-    const size_t v_head = u->keys * u->v_dim;
-    *k = (struct fovea_strides){u->heads * k_head, k_head, u->k_rows ? u->qk_dim : 0};
-    *v = (struct fovea_strides){u->heads * v_head, v_head, u->v_dim};
+    fovea_kv_strides(u, k, v);
     return FOVEA_OK;
 }
 
@@ -99,7 +86,7 @@ enum fovea_status fovea_kv_cache_size(const struct fovea_kv_cache *cache, size_t
 {
     FOVEA_CHECK(k_elements != NULL && v_elements != NULL, FOVEA_ERR_NULL);
     FOVEA_TRY(check_cache(cache));
-    const struct units u = units_of_cache(cache);
+    const struct fovea_kv_units u = units_of_cache(cache);
     return units_size(&u, k_elements, v_elements);
 }
 
@@ -107,7 +94,7 @@ enum fovea_status fovea_kv_cache_strides(const struct fovea_kv_cache *cache, str
                                          struct fovea_strides *v)
 {
     FOVEA_TRY(check_cache(cache));
-    const struct units u = units_of_cache(cache);
+    const struct fovea_kv_units u = units_of_cache(cache);
     return units_strides(&u, k, v);
 }
 
@@ -115,7 +102,7 @@ enum fovea_status fovea_kv_pages_size(const struct fovea_kv_pages *pool, size_t 
 {
     FOVEA_CHECK(k_elements != NULL && v_elements != NULL, FOVEA_ERR_NULL);
     FOVEA_TRY(check_pages(pool));
-    const struct units u = units_of_pages(pool);
+    const struct fovea_kv_units u = units_of_pages(pool);
     return units_size(&u, k_elements, v_elements);
 }
 
@@ -123,7 +110,7 @@ enum fovea_status fovea_kv_pages_strides(const struct fovea_kv_pages *pool, stru
                                          struct fovea_strides *v)
 {
     FOVEA_TRY(check_pages(pool));
-    const struct units u = units_of_pages(pool);
+    const struct fovea_kv_units u = units_of_pages(pool);
     return units_strides(&u, k, v);
 }
 
@@ -145,8 +132,8 @@ static bool interleaves(size_t len, size_t heads, size_t dim, const struct fovea
 }
 
 // What can be said of new keys and values before anything is written.
-static enum fovea_status check_news(const struct units *u, size_t len, const float *k, const struct fovea_strides *ks,
-                                    const float *v, const struct fovea_strides *vs)
+static enum fovea_status check_news(const struct fovea_kv_units *u, size_t len, const float *k,
+                                    const struct fovea_strides *ks, const float *v, const struct fovea_strides *vs)
 {
     if (len == 0 || u->heads == 0) {
         return FOVEA_OK;
@@ -158,127 +145,6 @@ static enum fovea_status check_news(const struct units *u, size_t len, const flo
     return FOVEA_OK;
 }
 
-// Element i of K or V, or of a part of it.
-static void *element(const struct units *u, void *first, size_t i)
-{
-    return (char *)first + i * fovea_type_bytes(u->type);
-}
-
-// Without kernels the scalar one: a cache may have no engine.
-static fovea_narrow_fn *narrow_of(const struct fovea_kernels *kernels, const struct units *u)
-{
-    if (u->type == FOVEA_BF16) {
-        return kernels != NULL ? kernels->narrow_bf16.run : fovea_narrow_bf16_f32_scalar;
-    }
-    return kernels != NULL ? kernels->narrow_f16.run : fovea_narrow_f16_f32_scalar;
-}
-
-// A row of n elements, as K or V has them.
-static void write_row(const struct fovea_kernels *kernels, const struct units *u, size_t n, const float *row, void *to)
-{
-    if (u->type == FOVEA_F32) {
-        memcpy(to, row, n * sizeof *row);
-    } else {
-        narrow_of(kernels, u)(n, row, to);
-    }
-}
-
-// A key in the column of its panel.
-static void write_column(const struct fovea_kernels *kernels, const struct units *u, const float *key, void *column)
-{
-    if (u->type == FOVEA_F32) {
-        for (size_t c = 0; c < u->qk_dim; c++) {
-            ((float *)column)[c * FOVEA_PANEL] = key[c];
-        }
-        return;
-    }
-    uint16_t some[SOME];
-    for (size_t c = 0; c < u->qk_dim; c += SOME) {
-        const size_t n = fovea_min(u->qk_dim - c, SOME);
-        write_row(kernels, u, n, key + c, some);
-        for (size_t i = 0; i < n; i++) {
-            ((uint16_t *)column)[(c + i) * FOVEA_PANEL] = some[i];
-        }
-    }
-}
-
-// Keys that fill panels, from the first of these on. What is rounded is transposed before, on the stack.
-static void write_panels(const struct fovea_kernels *kernels, const struct units *u, size_t keys, const float *k,
-                         size_t row, void *panels)
-{
-    if (u->type == FOVEA_F32) {
-        kernels->pack_bt.run(u->qk_dim, keys, k, (ptrdiff_t)row, panels, (ptrdiff_t)(FOVEA_PANEL * u->qk_dim));
-        return;
-    }
-    float some[SOME * FOVEA_PANEL];
-    for (size_t j = 0; j < keys; j += FOVEA_PANEL) {
-        for (size_t c = 0; c < u->qk_dim; c += SOME) {
-            const size_t n = fovea_min(u->qk_dim - c, SOME);
-            kernels->pack_bt.run(n, FOVEA_PANEL, k + j * row + c, (ptrdiff_t)row, some, (ptrdiff_t)(FOVEA_PANEL * n));
-            write_row(kernels, u, n * FOVEA_PANEL, some, element(u, panels, j * u->qk_dim + c * FOVEA_PANEL));
-        }
-    }
-}
-
-// Keys at positions [pos, pos + len) of a head, one after the other.
-static void write_keys(const struct fovea_kernels *kernels, const struct units *u, size_t pos, size_t len,
-                       const float *k, size_t row, void *head)
-{
-    for (size_t j = 0, at = pos; j < len; j++, at++) {
-        const size_t lane = u->k_rows ? 0 : at % FOVEA_PANEL;
-        void *const to = element(u, head, (at - lane) * u->qk_dim + lane);
-        if (u->k_rows) {
-            write_row(kernels, u, u->qk_dim, k + j * row, to);
-        } else {
-            write_column(kernels, u, k + j * row, to);
-        }
-    }
-}
-
-// The same, but for the panels that they fill: these are written by a kernel, where there is one.
-static void write_head(const struct fovea_kernels *kernels, const struct units *u, size_t pos, size_t len,
-                       const float *k, size_t row, void *head)
-{
-    const size_t before = fovea_min((FOVEA_PANEL - pos % FOVEA_PANEL) % FOVEA_PANEL, len);
-    const size_t whole = kernels == NULL || u->k_rows ? 0 : (len - before) / FOVEA_PANEL * FOVEA_PANEL;
-    if (whole == 0) {
-        write_keys(kernels, u, pos, len, k, row, head);
-        return;
-    }
-    const size_t end = before + whole;
-    write_keys(kernels, u, pos, before, k, row, head);
-    write_panels(kernels, u, whole, k + before * row, row, element(u, head, (pos + before) * u->qk_dim));
-    write_keys(kernels, u, pos + end, len - end, k + end * row, row, head);
-}
-
-// Keys and values at positions [pos, pos + len) of one unit.
-static void write(const struct fovea_kernels *kernels, const struct units *u, size_t unit, size_t pos, size_t len,
-                  const float *k, const struct fovea_strides *ks, const float *v, const struct fovea_strides *vs)
-{
-    struct fovea_strides to_k = {0, 0, 0}, to_v = {0, 0, 0};
-    units_strides(u, &to_k, &to_v);
-    for (size_t h = 0; h < u->heads; h++) {
-        void *const keys = element(u, u->k, unit * to_k.batch + h * to_k.head);
-        void *const values = element(u, u->v, unit * to_v.batch + h * to_v.head);
-        write_head(kernels, u, pos, len, k + h * ks->head, ks->row, keys);
-        for (size_t j = 0; j < len; j++) {
-            write_row(kernels, u, u->v_dim, v + j * vs->row + h * vs->head, element(u, values, (pos + j) * u->v_dim));
-        }
-    }
-}
-
-// The same in the pages of a sequence.
-static void write_pages(const struct fovea_kernels *kernels, const struct units *u, const uint32_t *table, size_t pos,
-                        size_t len, const float *k, const struct fovea_strides *ks, const float *v,
-                        const struct fovea_strides *vs)
-{
-    for (size_t done = 0, n; done < len; done += n) {
-        const size_t at = pos + done;
-        n = fovea_min(len - done, u->keys - at % u->keys);
-        write(kernels, u, table[at / u->keys], at % u->keys, n, k + done * ks->row, ks, v + done * vs->row, vs);
-    }
-}
-
 // There is at most one piece for each panel that new keys touch. A composite adds up the tasks of several parts.
 bool fovea_kv_tasks_fit(size_t batch, size_t len)
 {
@@ -286,7 +152,7 @@ bool fovea_kv_tasks_fit(size_t batch, size_t len)
     return fovea_mul(batch, len / FOVEA_PANEL + 2, &tasks) && tasks <= UINT32_MAX / 8;
 }
 
-static struct units units_of_news(const struct fovea_kv_news *news)
+static struct fovea_kv_units units_of_news(const struct fovea_kv_news *news)
 {
     return news->pool != NULL ? units_of_pages(news->pool) : units_of_cache(news->cache);
 }
@@ -296,7 +162,7 @@ static struct units units_of_news(const struct fovea_kv_news *news)
 struct fovea_append_grid fovea_kv_cut(const struct fovea_kv_news *news)
 {
     enum { PIECE_BYTES = 128 << 10 };
-    const struct units u = units_of_news(news);
+    const struct fovea_kv_units u = units_of_news(news);
     const size_t key_bytes = u.heads * (u.qk_dim + u.v_dim) * sizeof(float);
     const size_t each = fovea_round_up(fovea_max(PIECE_BYTES / fovea_max(key_bytes, 1), 1), FOVEA_PANEL);
     const size_t before = news->positions != NULL ? FOVEA_PANEL - 1 : news->position % FOVEA_PANEL;
@@ -307,7 +173,7 @@ struct fovea_append_grid fovea_kv_cut(const struct fovea_kv_news *news)
 void fovea_kv_write(const struct fovea_engine *engine, const struct fovea_kv_news *news,
                     const struct fovea_append_grid *grid, size_t b, size_t piece)
 {
-    const struct units u = units_of_news(news);
+    const struct fovea_kv_units u = units_of_news(news);
     const struct fovea_strides k = {0, u.qk_dim, u.heads * u.qk_dim}, v = {0, u.v_dim, u.heads * u.v_dim};
     const size_t position = news->positions != NULL ? news->positions[b] : news->position;
     const size_t first = news->starts != NULL ? news->starts[b] : b * news->len;
@@ -321,10 +187,10 @@ void fovea_kv_write(const struct fovea_engine *engine, const struct fovea_kv_new
         return;
     }
     if (news->pool != NULL) {
-        write_pages(kernels, &u, news->pages + b * news->pages_batch, begin, end - begin, news->k + row * k.row, &k,
-                    news->v + row * v.row, &v);
+        fovea_kv_put_pages(kernels, &u, news->pages + b * news->pages_batch, begin, end - begin, news->k + row * k.row,
+                           &k, news->v + row * v.row, &v);
     } else {
-        write(kernels, &u, b, begin, end - begin, news->k + row * k.row, &k, news->v + row * v.row, &v);
+        fovea_kv_put(kernels, &u, b, begin, end - begin, news->k + row * k.row, &k, news->v + row * v.row, &v);
     }
 }
 
@@ -339,9 +205,9 @@ enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, 
     size_t k_elements = 0, v_elements = 0;
     FOVEA_TRY(fovea_kv_cache_size(cache, &k_elements, &v_elements));
     FOVEA_CHECK(b < cache->batch && pos <= cache->capacity && len <= cache->capacity - pos, FOVEA_ERR_SHAPE);
-    const struct units u = units_of_cache(cache);
+    const struct fovea_kv_units u = units_of_cache(cache);
     FOVEA_TRY(check_news(&u, len, k, &k_strides, v, &v_strides));
-    write(kernels_of(cache->engine), &u, b, pos, len, k, &k_strides, v, &v_strides);
+    fovea_kv_put(kernels_of(cache->engine), &u, b, pos, len, k, &k_strides, v, &v_strides);
     return FOVEA_OK;
 }
 
@@ -352,12 +218,12 @@ enum fovea_status fovea_kv_pages_append(const struct fovea_kv_pages *pool, const
     size_t k_elements = 0, v_elements = 0;
     FOVEA_TRY(fovea_kv_pages_size(pool, &k_elements, &v_elements));
     FOVEA_CHECK(pos <= UINT32_MAX && len <= UINT32_MAX - pos, FOVEA_ERR_SHAPE);
-    const struct units u = units_of_pages(pool);
+    const struct fovea_kv_units u = units_of_pages(pool);
     FOVEA_TRY(check_news(&u, len, k, &k_strides, v, &v_strides));
     FOVEA_CHECK(table != NULL || len == 0, FOVEA_ERR_NULL);
     for (size_t page = pos / u.keys; page * u.keys < pos + len; page++) {
         FOVEA_CHECK(len == 0 || table[page] < pool->pages, FOVEA_ERR_SHAPE);
     }
-    write_pages(kernels_of(pool->engine), &u, table, pos, len, k, &k_strides, v, &v_strides);
+    fovea_kv_put_pages(kernels_of(pool->engine), &u, table, pos, len, k, &k_strides, v, &v_strides);
     return FOVEA_OK;
 }
