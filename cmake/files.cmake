@@ -121,9 +121,11 @@ set(FOVEA_FILES_NN
     nn/composite.c
     nn/json.c
     nn/layer.c
+    nn/layer_desc.c
     nn/layer_plan.c
     nn/mha.c
     nn/mha_check.c
+    nn/mha_desc.c
     nn/mha_plan.c
     nn/parts.c
     nn/safetensors.c

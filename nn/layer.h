@@ -48,6 +48,15 @@ struct layer_plan {
     _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout add;
 };
 
+/// Whether no position sees a later one.
+static inline bool fovea_layer_is_causal(const struct fovea_layer_desc *desc)
+{
+    return desc->decoder || desc->causal;
+}
+
+/// Checks what a descriptor says without an engine.
+enum fovea_status fovea_layer_desc_check(const struct fovea_layer_desc *desc, const char *whole,
+                                         const struct fovea_why *why);
 fovea_part_args_fn fovea_layer_part_args;
 /// The words of a layer for what it gives its attentions.
 extern const struct mha_words fovea_layer_self_words, fovea_layer_cross_words;

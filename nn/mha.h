@@ -102,6 +102,9 @@ extern const struct mha_words fovea_mha_words;
 /// The checks of fovea_mha before it runs, with a reason in `words`.
 enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args,
                                   const struct mha_words *words, const struct fovea_why *why);
+/// Checks what a descriptor says without an engine.
+enum fovea_status fovea_mha_desc_check(const struct fovea_mha_desc *desc, const char *whole,
+                                       const struct fovea_why *why);
 /// fovea_mha_plan for a whole, with a reason in `words`.
 enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fovea_mha_desc *desc,
                                  const struct mha_words *words, struct mha_plan *plan);
