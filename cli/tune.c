@@ -25,7 +25,7 @@ static const char help[] = "usage: fovea tune [OPTIONS]\n"
                            "                 $XDG_CONFIG_HOME/fovea/profile)\n"
                            "  --system       to /var/lib/fovea/profile, for all users of this machine\n"
                            "  --force        replace a profile of a higher level, or for another ISA cap\n"
-                           "  --if-needed    do nothing where the profile there serves this machine and is of\n"
+                           "  --if-needed    do nothing where the profile there fits this machine and is of\n"
                            "                 that level or a higher one: for every boot, or each upgrade\n"
                            "  --from FILE    begin with the choices of another profile\n"
                            "  --set C.N=V    begin with a number or the kernel of a class by hand, up to 32\n"
@@ -237,6 +237,8 @@ int cli_tune(int argc, char **argv)
     if (a.if_needed && (a.force || a.from || a.set.count || a.tune.only))
         return cli_error("tune: --if-needed asks for a whole search that is missing, without --force, --from, --set "
                          "and --only");
+    if (cli_setting("FOVEA_PIN"))
+        return cli_error("tune: FOVEA_PIN is set: a profile that fits pinned kernels would serve programs without it");
     if (is_stream(a.report) || is_stream(a.output))
         return cli_error("tune: %s wants a file", is_stream(a.report) ? "--report" : "--output");
     if (a.tune.only && tune_classes_of(a.tune.only) == 0)

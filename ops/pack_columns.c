@@ -74,7 +74,7 @@ void fovea_columns_take(const struct fovea_columns *c, size_t p, size_t steps, s
 {
     const size_t size = fovea_type_bytes(c->from->type);
     const bool trans = c->from->trans == FOVEA_TRANS, two = c->count == 2;
-    const struct part parts[] = {part_of(c, 0, p, panel, size), part_of(c, two, p, panel, size)};
+    const struct part parts[] = {part_of(c, 0, p, panel, size), part_of(c, c->count - 1, p, panel, size)};
     if (size == sizeof(float)) {
         take(parts, two, trans, steps, to, sizeof(float));
     } else if (size == sizeof(uint16_t)) {

@@ -161,6 +161,7 @@ def test_run(folder):
     ok("tune", "--level", "estimate", "--output", path, "--force")
     check("nothing to do" not in fovea("tune", "--level", "estimate", "--output", path, "--if-needed",
                                        FOVEA_CACHES="16K,256K,4M").stderr, "enough for other caches")
+    refused("FOVEA_PIN is set", "tune", "--level", "estimate", "--output", path, FOVEA_PIN="gelu_f32_scalar")
     refused("without --force", "tune", "--output", path, "--if-needed", "--only", "gemm")
     ok("tune", "--level", "estimate", "--output", path, "--force")
     check("not for this ISA cap" in profile_line(FOVEA_PROFILE=path, FOVEA_ISA="scalar") or
