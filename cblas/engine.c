@@ -27,7 +27,7 @@ static uint32_t wanted_threads(void)
         return 1;
     }
     if (number > THREADS_MAX) {
-        fprintf(stderr, "fovea: FOVEA_NUM_THREADS=%.40s is more than %d; so many run\n", text, THREADS_MAX);
+        fprintf(stderr, "fovea: FOVEA_NUM_THREADS=%.40s is more than %d; %d run\n", text, THREADS_MAX, THREADS_MAX);
         return THREADS_MAX;
     }
     return (uint32_t)number;

@@ -11,7 +11,7 @@
 static const char help[] = "usage: fovea bench gemm [OPTIONS] [LINE...]\n"
                            "       fovea bench attention [OPTIONS] [LINE...]\n"
                            "       fovea bench layer [OPTIONS] [LINE...]\n"
-                           "       fovea bench tune [OPTIONS]   the profile against the defaults; see --help\n\n"
+                           "       fovea bench tune [OPTIONS]   the profile against the defaults (--help)\n\n"
                            "Times matrix products, attention, or whole Transformer layers. Every line has\n"
                            "its denominator measured beside it: the FMA peak of the instruction set in use,\n"
                            "and where weights (up to 16 rows) or keys (decode) come from memory also the\n"
@@ -46,8 +46,8 @@ static const char help[] = "usage: fovea bench gemm [OPTIONS] [LINE...]\n"
                            "  --json            Google Benchmark's JSON, with counters of_peak, of_stream,\n"
                            "                    of_bound, work_bytes, vs_best_peer, peer, peer_work_bytes\n"
                            "  --report FILE     a picture of the run: percentages of all lines, and with\n"
-                           "                    --peers their ratios; an SVG where FILE ends in .svg, else\n"
-                           "                    an HTML page. Ctrl-C: of the lines until then\n"
+                           "                    --peers their ratios; FILE ends in .svg, or in .html for a\n"
+                           "                    page. Ctrl-C: of the lines until then\n"
                            "  --history FILE    keep the result with its environment in this database (fovea\n"
                            "                    history); with --commit NAME, --repetitions N (default 5, of\n"
                            "                    --count 1), --branch, --machine, --time as fovea history\n"
@@ -95,16 +95,26 @@ static bool write_text(FILE *file, const void *arg)
     return true;
 }
 
+static bool has_ending(const char *file, const char *ending)
+{
+    const size_t length = strlen(file), of_ending = strlen(ending);
+    return length > of_ending && strcasecmp(file + length - of_ending, ending) == 0;
+}
+
+static bool draws_svg(const char *file)
+{
+    return has_ending(file, ".svg");
+}
+
 // The picture is drawn in memory, so that the file is the old one until the new one is whole.
 static int run_drawn(const struct fovea_engine *engine, const struct cli_bench *order)
 {
-    const char *const dot = strrchr(order->report, '.');
     struct bench_options options = order->options;
     struct text text = {NULL, 0};
     if (!cli_can_replace("bench", order->report)) // after twenty minutes it would be late to say so
         return CLI_USAGE;
     options.report = open_memstream(&text.begin, &text.size);
-    options.report_page = !dot || strcasecmp(dot, ".svg") != 0;
+    options.report_page = !draws_svg(order->report);
     if (!options.report)
         return cli_error("bench: no memory");
     int code = run_on(engine, order, &options);
@@ -164,6 +174,9 @@ static int bench(struct cli_bench *order, int argc, char **argv)
         return cli_error("bench: --report wants a file: standard output has the lines");
     if (!cli_are_apart("bench", "--report", order->report, order->history, "it is the database"))
         return CLI_USAGE;
+    if (order->report && !draws_svg(order->report) && !has_ending(order->report, ".html"))
+        return cli_error("bench: --report %s: a file whose name ends in .svg or in .html, by which it is drawn",
+                         order->report);
     if (cli_bench_wants_callgrind(order->way))
         return cli_bench_callgrind(argc, argv);
     if (order->way && !cli_bench_way_here(order->way))
@@ -226,7 +239,9 @@ static int bench_suite(int argc, char **argv)
     memcpy(own, argv, (size_t)argc * sizeof *own);
     const int left = cli_options("bench", help, options, argc - 1, own + 1); // the lines' names first
     int status = left < 0 ? CLI_OK : CLI_USAGE;
-    if (left > 0) {
+    if (left > 1 && suite != UNSAID) {
+        cli_error("bench: --shapes names a set, \"%s\" a line: give one of them", own[2]);
+    } else if (left > 0) {
         const enum bench_suite unsaid = order.options.filter ? BENCH_ALL : BENCH_STANDARD;
         order.options.suite = suite == UNSAID ? unsaid : (enum bench_suite)suite;
         order.options.threads = (uint32_t)threads;

@@ -35,7 +35,7 @@ struct cli_option {
     struct cli_list *list;      ///< texts, up to CLI_LIST times
     uint64_t *whole;            ///< digits, from low to high
     double *number;             ///< from low to high
-    bool percent;               ///< of a number: 5% is 0.05
+    bool percent;               ///< of a number: 5% is 0.05, and 5 is refused
     double low, high;           ///< of these two
     unsigned *choice;           ///< one of these words: its place among them
     const char *const *choices; ///< ended by NULL

@@ -55,6 +55,8 @@ static bool read_number(const struct cli_option *option, const char *text)
     if (option->percent && end != text && *end == '%') {
         value /= 100;
         end++;
+    } else if (option->percent && value >= 1) {
+        return false; // 5 is more likely meant as 5 % than as 500 %
     }
     if (end == text || *end || !(value >= option->low && value <= option->high)) // NaN is neither
         return false;
@@ -101,6 +103,11 @@ static bool take_value(const char *command, const struct cli_option *option, con
         if (!read_choice(option, value))
             return cli_error("%s: %s takes %s, not \"%s\"", command, option->name, name_choices(option->choices, words),
                              value),
+                   false;
+    } else if (option->percent) {
+        if (!read_number(option, value))
+            return cli_error("%s: %s takes a percentage from %.15g%% to %.15g%%, or a fraction below 1, not \"%s\"",
+                             command, option->name, 100 * option->low, 100 * option->high, value),
                    false;
     } else if (!(option->whole ? read_whole : read_number)(option, value)) {
         return cli_error("%s: %s takes a %snumber from %.15g to %.15g, not \"%s\"", command, option->name,

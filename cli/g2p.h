@@ -22,7 +22,7 @@ struct g2p {
     size_t max_source, max_target; ///< tokens
 };
 
-/// Loads weights from path; NULL finds those installed with this program, in FOVEA_DATA, or in the tree it lies in.
+/// Loads weights from path; NULL finds those in FOVEA_DATA, installed with this program, or in the tree it lies in.
 /// beam and s8 are set before. Says what is wrong and returns 0 on failure.
 int g2p_open(struct g2p *g2p, const struct fovea_engine *engine, const char *path);
 void g2p_close(struct g2p *g2p);

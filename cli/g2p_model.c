@@ -40,33 +40,36 @@ static size_t metadata_size(const struct fovea_safetensors *file, const char *ke
     return text ? (size_t)strtoul(text, NULL, 10) : 0;
 }
 
-// The weights installed at PREFIX/share/fovea for PREFIX/bin/fovea, those in the folder FOVEA_DATA, or those in
-// examples/g2p of a source tree the program lies in; NULL, having said so, if there are none.
+// Whether the folder FOLDER + BELOW has weights to read: the path is theirs then.
+static bool has_weights(const char *folder, const char *below, char *path, size_t size)
+{
+    const int length = snprintf(path, size, "%s%s/g2p.safetensors", folder, below);
+    return length >= 0 && (size_t)length < size && access(path, R_OK) == 0;
+}
+
+// The weights in the folder FOVEA_DATA, and in no other if it is set, those installed at PREFIX/share/fovea for
+// PREFIX/bin/fovea, or those in examples/g2p of a source tree the program lies in; NULL, having said so, if there are
+// none.
 static const char *find_weights(char *path, size_t size)
 {
+    static const char *const below[] = {"/../share/fovea",     "/examples/g2p",          "/../examples/g2p",
+                                        "/../../examples/g2p", "/../../../examples/g2p", "/../../../../examples/g2p"};
     char program[PATH_MAX] = "";
     const char *const data = cli_setting("FOVEA_DATA");
+    if (data) {
+        if (has_weights(data, "", path, size))
+            return path;
+        cli_error("run g2p: no g2p.safetensors to read in FOVEA_DATA, \"%s\"", data);
+        return NULL;
+    }
     if (readlink("/proc/self/exe", program, sizeof program - 1) > 0)
         *strrchr(program, '/') = '\0';
-    const struct {
-        const char *folder, *below;
-    } places[] = {{program, "/../share/fovea"},
-                  {data, ""},
-                  {program, "/examples/g2p"},
-                  {program, "/../examples/g2p"},
-                  {program, "/../../examples/g2p"},
-                  {program, "/../../../examples/g2p"},
-                  {program, "/../../../../examples/g2p"}};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!places[i].folder)
-            continue;
-        const int length = snprintf(path, size, "%s%s/g2p.safetensors", places[i].folder, places[i].below);
-        if (length >= 0 && (size_t)length < size && access(path, R_OK) == 0)
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++)
+        if (has_weights(program, below[i], path, size))
             return path;
-    }
-    cli_error("run g2p: no g2p.safetensors in %s/../share/fovea, in FOVEA_DATA (%s), or in examples/g2p of %s and four "
-              "folders above; give --model FILE",
-              program, data ? data : "not set", program);
+    cli_error("run g2p: no g2p.safetensors in %s/../share/fovea, or in examples/g2p of %s and four folders above; give "
+              "--model FILE, or set FOVEA_DATA to its folder",
+              program, program);
     return NULL;
 }
 

@@ -35,7 +35,7 @@ static void usage(FILE *to)
                 "  FOVEA_VERBOSE=1             prints what was chosen, or why there is no\n"
                 "                              engine; 2: the BLAS front prints its products, too\n"
                 "  FOVEA_NUM_THREADS=N         threads of the BLAS front (default 1)\n"
-                "  FOVEA_DATA=FOLDER           has the weights, where they are not installed with\n"
+                "  FOVEA_DATA=FOLDER           has the weights, in place of those installed with\n"
                 "                              this program\n"
                 "  FOVEA_HISTORY=FILE          the database of fovea history\n"
                 "  FOVEA_PEERS_DIR=FOLDER      has libraries to race against that are no packages\n");

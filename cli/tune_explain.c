@@ -12,7 +12,8 @@ static const char help[] = "usage: fovea tune --explain gemm [Bx]MxNxK\n"
                            "             [full|causal|decode|decode-bf16|decode-f16] [OPTIONS]\n\n"
                            "Says of which class a problem is and why, what its class is given, and the plan.\n"
                            "B: a batch of products, of one B where it is packed. Without a form: nt, as\n"
-                           "weights of a Linear lie; full.\n\n"
+                           "weights of a Linear lie; full. In place of sizes and form also a line of fovea\n"
+                           "bench: plain/nt/128x768x768.\n\n"
                            "  --threads N   workers that it is planned for, 1 to 64 (default 1, as it is\n"
                            "                tuned)\n"
                            "  --all         every number of the class, too\n"
@@ -266,6 +267,27 @@ static const struct kind {
      explain_attention},
 };
 
+// The sizes of a line of the benchmarks, gemm/f32/plain/nt/1x2x3 or packed/nt/1x2x3, and in `form` what stands before
+// them; text itself, and no form, where there is no slash.
+static const char *split_line(const struct kind *kind, const char *text, char *form, size_t size)
+{
+    static const char *const before[] = {"/f32/", "plain/"};
+    const char *const slash = strrchr(text, '/');
+    *form = '\0';
+    if (!slash)
+        return text;
+    if (strncmp(text, kind->name, strlen(kind->name)) == 0)
+        text += strlen(kind->name);
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        if (strncmp(text, before[i], strlen(before[i])) == 0)
+            text += strlen(before[i]);
+    if (text < slash)
+        snprintf(form, size, "%.*s", (int)(slash - text < 32 ? slash - text : 32), text);
+    if (strncmp(form, "packed", strlen("packed")) == 0) // how B lay before is no matter
+        form[strcspn(form, "/")] = '\0';
+    return slash + 1;
+}
+
 // The sizes of a problem as its kind has them, behind a batch of 1 where it may have one and has not.
 static bool read_problem(const struct kind *kind, const char *text, size_t *sizes)
 {
@@ -309,11 +331,14 @@ int cli_tune_explain(int argc, char **argv)
     if (!kind)
         return cli_error("tune: --explain takes gemm [Bx]MxNxK [nt|nn|tn|tt|packed|...] or attention B,H,Hkv,Sq,Skv,D "
                          "[full|causal|decode|...]; --explain --help lists the forms");
-    if (!read_problem(kind, argv[2], problem.sizes))
+    char of_line[40];
+    const char *const sizes = split_line(kind, argv[2], of_line, sizeof of_line);
+    const char *const form = left == 4 ? argv[3] : *of_line ? of_line : kind->forms[0];
+    if (!read_problem(kind, sizes, problem.sizes) || (left == 4 && *of_line))
         return cli_error("tune: --explain %s takes %s, whole numbers, not \"%s\"", kind->name, kind->sizes, argv[2]);
-    problem.form = left == 4 ? find_form(kind, argv[3]) : kind->forms[0];
+    problem.form = find_form(kind, form);
     if (!problem.form)
-        return cli_error("tune: --explain %s has no form \"%s\"; --explain --help lists them", kind->name, argv[3]);
+        return cli_error("tune: --explain %s has no form \"%s\"; --explain --help lists them", kind->name, form);
     struct fovea_engine *const engine = cli_engine((uint32_t)threads);
     if (!engine)
         return CLI_USAGE;

@@ -58,11 +58,10 @@ void cli_tune_end(const struct tune_result *r, const char *path)
         fprintf(stderr, "%s did not give the scalar path's bits; %s in quarantine\n",
                 cli_things(text[0], r->failures, "candidate"), cli_things(text[1], quarantined, "kernel"));
     if (r->classes_left)
-        fprintf(
-            stderr,
-            "%s left out and as before: to read from memory takes more of it than there is, or more than a tenth of "
-            "the time\n",
-            cli_things(text[0], r->classes_left, "class"));
+        fprintf(stderr,
+                "%s left out and as before: operands that come from memory need more of it than is free, or more than "
+                "a tenth of the time\n",
+                cli_things(text[0], r->classes_left, "class"));
     if (path)
         fprintf(stderr, "wrote %s\n", path);
     else

@@ -61,6 +61,7 @@ set(FOVEA_FILES_DISPATCH
     dispatch/profile.c
     dispatch/profile_file.c
     dispatch/resolve.c
+    dispatch/settings.c
     dispatch/tuning.c
 )
 set(FOVEA_FILES_OPS

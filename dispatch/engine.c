@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/engine.c - creates an engine: probe, ISA cap, pins, profile, resolving, numbers.
+// dispatch/engine.c - creates an engine: probe, settings, profile, resolving, numbers.
 #include "dispatch/adopt.h"
 #include "dispatch/cpu.h"
 #include "dispatch/environment.h"
+#include "dispatch/settings.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,114 +23,6 @@ struct fovea_engine {
     char profile[1024]; // one line about the tuning profile
 };
 
-// The CPU bits that an ISA requires, and all that it allows.
-static const struct isa {
-    uint32_t required, allows;
-} isas[FOVEA_ISAS] = {
-    [FOVEA_ISA_scalar] = {0, 0},
-    [FOVEA_ISA_avx2] = {FOVEA_CPU_AVX2, FOVEA_CPU_AVX2},
-    [FOVEA_ISA_avx512] = {FOVEA_CPU_AVX512, FOVEA_CPU_AVX2 | FOVEA_CPU_AVX512 | FOVEA_CPU_VNNI | FOVEA_CPU_BF16},
-    [FOVEA_ISA_neon] = {FOVEA_CPU_NEON, FOVEA_CPU_NEON | FOVEA_CPU_DOTPROD | FOVEA_CPU_I8MM | FOVEA_CPU_BF16},
-};
-
-static enum fovea_status fail(const struct fovea_engine_options *options, enum fovea_status status, const char *format,
-                              ...) __attribute__((format(printf, 3, 4)));
-static enum fovea_status fail(const struct fovea_engine_options *options, enum fovea_status status, const char *format,
-                              ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(options->message, options->message_size, format, args);
-    va_end(args);
-    return status;
-}
-
-// A setting from the options or else from the environment, and its name there. text is NULL if neither gives one; an
-// empty string counts as none.
-struct setting {
-    const char *name, *text;
-};
-
-static struct setting setting(const char *option_name, const char *option, const char *variable)
-{
-    const char *const text = option ? option : fovea_environment(variable);
-    return (struct setting){option ? option_name : variable, text && *text ? text : NULL};
-}
-
-static struct setting isa_setting(const struct fovea_engine_options *options)
-{
-    return setting("options.isa", options->isa, "FOVEA_ISA");
-}
-
-static enum fovea_status cap_isa(struct fovea_engine *engine, const struct fovea_engine_options *options)
-{
-    const struct setting cap = isa_setting(options);
-    if (!cap.text)
-        return FOVEA_OK;
-    for (size_t i = 0; i < FOVEA_ISAS; i++) {
-        if (strcmp(cap.text, fovea_isa_names[i]) != 0)
-            continue;
-        if (isas[i].required & ~engine->choice.cpu)
-            return fail(options, FOVEA_ERR_UNSUPPORTED, "%s=%s: this CPU has %s", cap.name, cap.text,
-                        *engine->machine.features ? engine->machine.features : "scalar only");
-        engine->choice.allowed &= isas[i].allows;
-        return FOVEA_OK;
-    }
-    return fail(options, FOVEA_ERR_CONFIG, "%s=%.40s: no such ISA (scalar, avx2, avx512, neon)", cap.name, cap.text);
-}
-
-// Marks each variant in a comma-separated list.
-static enum fovea_status mark(const struct fovea_engine_options *options, struct setting from, uint8_t *marks)
-{
-    for (const char *list = from.text; list && *list;) {
-        const size_t length = strcspn(list, ",");
-        const int variant = fovea_variant_find(list, length);
-        if (variant < 0)
-            return fail(options, FOVEA_ERR_CONFIG, "%s: no variant named \"%.*s\"; fovea info --all lists them",
-                        from.name, length < 60 ? (int)length : 60, list);
-        marks[variant] = 1;
-        list += length + (list[length] == ',');
-    }
-    return FOVEA_OK;
-}
-
-static enum fovea_status check_pin(const struct fovea_engine *engine, const struct fovea_engine_options *options,
-                                   const char *name, int pin)
-{
-    const struct fovea_choice *const choice = &engine->choice;
-    const struct fovea_variant_facts *const facts = &fovea_variant_facts[pin];
-    const struct setting cap = isa_setting(options);
-    if (facts->required & ~choice->cpu)
-        return fail(options, FOVEA_ERR_UNSUPPORTED, "%s: this CPU cannot run %s", name, facts->name);
-    if (facts->required & ~choice->allowed)
-        return fail(options, FOVEA_ERR_CONFIG, "%s: %s is above %s=%s", name, facts->name, cap.name, cap.text);
-    if (choice->excluded[pin])
-        return fail(options, FOVEA_ERR_CONFIG, "%s: %s is excluded", name, facts->name);
-    for (int i = 0; i < pin; i++)
-        if (choice->pinned[i] && fovea_variant_facts[i].slot == facts->slot)
-            return fail(options, FOVEA_ERR_CONFIG, "%s: %s and %s are for one slot", name, fovea_variant_facts[i].name,
-                        facts->name);
-    return FOVEA_OK;
-}
-
-static enum fovea_status pin_and_exclude(struct fovea_engine *engine, const struct fovea_engine_options *options)
-{
-    struct fovea_choice *const choice = &engine->choice;
-    const struct setting exclude = setting("options.exclude", options->exclude, "FOVEA_EXCLUDE");
-    const struct setting pin = setting("options.pin", options->pin, "FOVEA_PIN");
-    enum fovea_status status = mark(options, exclude, choice->excluded);
-    if (!status)
-        status = mark(options, pin, choice->pinned);
-    for (int i = 0; i < FOVEA_VARIANTS && !status; i++) {
-        if (choice->pinned[i])
-            status = check_pin(engine, options, pin.name, i);
-        if (!status && choice->excluded[i] && fovea_variant_facts[i].required == 0)
-            status = fail(options, FOVEA_ERR_CONFIG, "%s: %s is the scalar path, which always stays", exclude.name,
-                          fovea_variant_facts[i].name);
-    }
-    return status;
-}
-
 // A tiling given by the caller applies to all classes.
 static enum fovea_status set_tiling(struct fovea_engine *engine, const struct fovea_engine_options *options)
 {
@@ -137,7 +30,8 @@ static enum fovea_status set_tiling(struct fovea_engine *engine, const struct fo
     if (!t)
         return FOVEA_OK;
     if (t->kc > 1u << 20 || t->mc > 1u << 20 || t->nc > 1u << 20)
-        return fail(options, FOVEA_ERR_VALUE, "tiling: kc %u, mc %u, nc %u: at most 1048576 each", t->kc, t->mc, t->nc);
+        return fovea_engine_fail(options, FOVEA_ERR_VALUE, "tiling: kc %u, mc %u, nc %u: at most 1048576 each", t->kc,
+                                 t->mc, t->nc);
     for (int i = 0; i < FOVEA_GEMM_CLASSES; i++) {
         struct fovea_gemm_tuning *const b = &engine->kernels.tuning.gemm[i];
         b->kc = t->kc ? t->kc : b->kc;
@@ -162,21 +56,6 @@ static void name_features(struct fovea_machine *machine)
                                      names[i].name);
 }
 
-static enum fovea_status find_caches(struct fovea_machine *machine, const struct fovea_engine_options *options)
-{
-    const struct setting caches = setting("options.caches", options->caches, "FOVEA_CACHES");
-    fovea_cache_probe(machine);
-    if (!caches.text)
-        return FOVEA_OK;
-    if (!fovea_cache_from_text(caches.text, machine))
-        return fail(options, FOVEA_ERR_CONFIG, "%s=%.40s: not L1d,L2[,L3[,hashed|wide|mesh|plain]], as 32K,1M,32M",
-                    caches.name, caches.text);
-    if (machine->l1d_bytes > machine->l2_bytes)
-        return fail(options, FOVEA_ERR_CONFIG, "%s=%.40s: L1d, the first, is larger than L2", caches.name, caches.text);
-    snprintf(machine->cache_source, sizeof machine->cache_source, "%s", caches.name);
-    return FOVEA_OK;
-}
-
 // Takes the given profile, or searches for one; that there is none is not an error.
 static enum fovea_status find_profile(struct fovea_engine *engine, const struct fovea_engine_options *options,
                                       const struct fovea_profile *given, struct fovea_profile *profile)
@@ -194,7 +73,7 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
     const struct fovea_profile_key key = fovea_profile_key(machine);
     bool found;
     if (fovea_profile_look(options->profile, &key, profile, &found, engine->profile, sizeof engine->profile))
-        return fail(options, FOVEA_ERR_MEMORY, "engine: no memory");
+        return fovea_engine_fail(options, FOVEA_ERR_MEMORY, "engine: no memory");
     if (found && profile->isa != engine->choice.allowed) {
         const size_t used = strlen(engine->profile);
         snprintf(engine->profile + used, sizeof engine->profile - used,
@@ -239,12 +118,12 @@ static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_en
     engine->machine.processors = fovea_cpu_count();
     engine->choice.cpu = engine->choice.allowed = engine->machine.cpu;
 
-    enum fovea_status status = find_caches(&engine->machine, options);
+    enum fovea_status status = fovea_engine_caches(options, &engine->machine);
     engine->machine.l2_reported_bytes = engine->machine.l2_bytes;
     if (!status)
-        status = cap_isa(engine, options);
+        status = fovea_engine_cap(options, &engine->machine, &engine->choice);
     if (!status)
-        status = pin_and_exclude(engine, options);
+        status = fovea_engine_pin(options, &engine->choice);
     if (!status)
         status = find_profile(engine, options, given, profile);
     if (status)
@@ -267,11 +146,12 @@ static enum fovea_status create(const struct fovea_engine_options *options, cons
                                 struct fovea_engine **out)
 {
     if (!out)
-        return fail(options, FOVEA_ERR_NULL, "engine: out is NULL");
+        return fovea_engine_fail(options, FOVEA_ERR_NULL, "engine: out is NULL");
     struct fovea_engine *const engine = calloc(1, sizeof *engine);
     struct fovea_profile *const profile = calloc(1, sizeof *profile);
-    const enum fovea_status status = engine && profile ? fill(engine, options, given, profile)
-                                                       : fail(options, FOVEA_ERR_MEMORY, "engine: no memory");
+    const enum fovea_status status = engine && profile
+                                         ? fill(engine, options, given, profile)
+                                         : fovea_engine_fail(options, FOVEA_ERR_MEMORY, "engine: no memory");
     free(profile);
     if (status)
         free(engine);

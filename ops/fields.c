@@ -35,9 +35,9 @@ void fovea_say_nothing(const struct fovea_why *why, const struct fovea_size *siz
 
 void fovea_say_unchecked(const struct fovea_why *why, const struct fovea_work *work)
 {
-    fovea_say_more(why,
-                   "; not checked: overlaps, alignment, shared of %zu bytes, scratch of %zu a worker, the executor",
-                   work->shared_bytes, work->scratch_bytes);
+    fovea_say_more(
+        why, "; not checked: overlaps, shared of %zu bytes and scratch of %zu a worker, both aligned, the executor",
+        work->shared_bytes, work->scratch_bytes);
 }
 
 enum fovea_status fovea_check_enums(const struct fovea_limit *enums, size_t count, const char *whole,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# scripts/test.sh - builds and passes all tests. About 40 minutes on two cores.
+# scripts/test.sh - builds and passes all tests. About an hour on two cores.
 #
 #   ./scripts/test.sh          everything the project promises: this CPU, older CPUs under qemu, aarch64 under qemu,
 #                              sanitizers, planted faults, packages

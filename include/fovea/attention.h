@@ -123,8 +123,9 @@ struct fovea_attention_desc {
 /// this call: a zeroed descriptor has scale 0 and windows of one key. Errors: NULL, STRUCT.
 FOVEA_API enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, size_t size);
 
-/// Arguments of one call. A row that sees no key gives 0, with an LSE of -inf, or equal to its sink if it has one. out
-/// and lse must not overlap an input, shared or scratch.
+/// Arguments of one call. Decoding over a cache, causal or with a window, needs q_offset, the position of the query:
+/// left at 0 a causal query sees key 0 alone. A row that sees no key gives 0, with an LSE of -inf, or equal to its sink
+/// if it has one. out and lse must not overlap an input, shared or scratch.
 struct fovea_attention_args {
     const float *q;
     const void *k, *v; ///< elements of kv_type, aligned to an element

@@ -11,9 +11,10 @@ extern "C" {
 
 /// The caller's threads. parallel_for calls body(arg, task, worker) once for each task < count, in any order and on any
 /// threads, and returns when all are done. worker is below workers; two calls that run at the same time must pass
-/// different worker numbers, as each worker has its own scratch. Everything the tasks wrote must be visible when
-/// parallel_for returns. A phase of one task, and every phase if workers is 1, runs in the calling thread as worker 0
-/// without parallel_for, which must not be NULL even then. The library never starts a thread.
+/// different worker numbers, as each worker has its own scratch. Everything written before parallel_for was called must
+/// be visible to body, and everything body wrote once parallel_for returns. It is called once for each phase, with a
+/// count that may be below workers. A phase of one task, and every phase if workers is 1, runs in the calling thread as
+/// worker 0 without parallel_for, which must not be NULL even then. The library never starts a thread.
 ///
 /// A call of body runs one task, but not always that of the number: a worker is given tasks that follow one another,
 /// which read the same operands, so a plain counter that hands out numbers is as good as any order.

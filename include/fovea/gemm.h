@@ -126,10 +126,11 @@ FOVEA_API enum fovea_status fovea_pack(const struct fovea_engine *engine, enum f
 FOVEA_API enum fovea_status fovea_pack_gated(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k,
                                              size_t n, const float *gate, size_t ldg, const float *value, size_t ldv,
                                              void *blob, size_t bytes);
-/// The same three for elements of a given type, that of b and of the blob: nothing is rounded. Leading dimensions are
-/// in elements. FOVEA_F32 gives the layout above. The layouts bf16-p16 and f16-p16 are 16-bit elements in the same
-/// order, with zeros after the last panel up to a multiple of 64 bytes. Tensors of type BF16 or F16 in a safetensors
-/// file can be packed as they are. Errors: also ENUM (type; FOVEA_S8, of which only the size is known here).
+/// The same three for elements of a given type, that of b and of the blob: nothing is rounded, and f32 weights are
+/// rounded to 16 bits before (to 8 by fovea_pack_s8). Leading dimensions are in elements. FOVEA_F32 gives the layout
+/// above. The layouts bf16-p16 and f16-p16 are 16-bit elements in the same order, with zeros after the last panel up to
+/// a multiple of 64 bytes. Tensors of type BF16 or F16 in a safetensors file can be packed as they are. Errors: also
+/// ENUM (type; FOVEA_S8, of which only the size is known here).
 FOVEA_API enum fovea_status fovea_pack_size_typed(enum fovea_type type, size_t k, size_t n, size_t *bytes);
 FOVEA_API enum fovea_status fovea_pack_typed(const struct fovea_engine *engine, enum fovea_type type,
                                              enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb,
@@ -150,13 +151,14 @@ FOVEA_API enum fovea_status fovea_pack_s8(const struct fovea_engine *engine, enu
 FOVEA_API enum fovea_status fovea_pack_gated_s8(const struct fovea_engine *engine, enum fovea_type type,
                                                 enum fovea_transpose trans, size_t k, size_t n, const void *gate,
                                                 size_t ldg, const void *value, size_t ldv, void *blob, size_t bytes);
-/// Packs integers that have their scales, as quantized models store them: element [p,j] is b times the scale
-/// [p / group, j], for any int8_t. trans and the leading dimensions are those of b and of scales, which is
-/// ceil(k / group) x n. group is a multiple of 64, or k and more for one scale for each column: in PyTorch's order
-/// FOVEA_TRANS, k, and lds 1. (Smaller groups, as the 32 of ggml's Q8_0, and zero points have no such blob; as f32 they
-/// can be rounded by fovea_pack_s8.) Scales are rounded to 15 bits, which changes none that was bf16 or f16. For a
-/// gated GEMM b and scales have the columns of gate and value in turns. Errors: also VALUE (another group; or, as
-/// above, a scale that is negative, NaN, or 2^112 or more once it is rounded).
+/// Packs integers that have their scales, as quantized models store them: element [p,j] is b times the scale [p /
+/// group, j], for any int8_t. trans and the leading dimensions are those of b and of scales, which is ceil(k / group) x
+/// n (with FOVEA_TRANS both lie transposed). group is a multiple of 64, or k and more for one scale for each column: in
+/// PyTorch's order FOVEA_TRANS, k, and lds 1. (Smaller groups, as the 32 of ggml's Q8_0, and zero points have no such
+/// blob; as f32 they can be rounded by fovea_pack_s8.) Scales are rounded to 15 bits, ties to even, which changes none
+/// that was bf16 or f16. For a gated GEMM b and scales have the columns of gate and value in turns, with FOVEA_TRANS
+/// their rows. Errors: also VALUE (another group; or, as above, a scale that is negative, NaN, or 2^112 or more once it
+/// is rounded).
 FOVEA_API enum fovea_status fovea_pack_scaled_s8(const struct fovea_engine *engine, enum fovea_transpose trans,
                                                  size_t k, size_t n, const int8_t *b, size_t ldb, const float *scales,
                                                  size_t lds, size_t group, void *blob, size_t bytes);

@@ -46,8 +46,9 @@ FOVEA_API enum fovea_status fovea_kv_cache_strides(const struct fovea_kv_cache *
 /// Writes `len` keys and values of batch b at positions pos..pos+len-1 of the cache. k and v are f32, (len, Hkv, d)
 /// views: k[j * k_strides.row + h * k_strides.head + c]; the batch strides are ignored. They are rounded to the type of
 /// the cache, and must not overlap it. Nothing else of the cache is touched.
-/// Errors: NULL, STRUCT, ENUM, OVERFLOW, SHAPE (past the capacity), STRIDE (rows overlap, or neither do all heads lie
-/// within a row, nor all rows of a head before the next head; but heads may share rows, by a head stride of 0).
+/// Errors: NULL, STRUCT, ENUM, OVERFLOW, SHAPE (past the capacity; b is no batch of the cache), STRIDE (rows overlap,
+/// or neither do all heads lie within a row, nor all rows of a head before the next head; but heads may share rows, by
+/// a head stride of 0).
 FOVEA_API enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len,
                                             const float *k, struct fovea_strides k_strides, const float *v,
                                             struct fovea_strides v_strides);

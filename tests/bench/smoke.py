@@ -145,8 +145,13 @@ def check_reports(folder, lines):
     check(("best peer" in drawn) == ("vs_best_peer" in raced.stdout), drawn)
 
     old = svg.read_bytes()
-    for place, why in ((folder / "none" / "r.svg", "No such file"), (folder, "Is a directory")):
+    taken = folder / "taken.html"
+    taken.mkdir()
+    for place, why in ((folder / "none" / "r.svg", "No such file"), (taken, "Is a directory"),
+                       (folder / "r.png", "ends in .svg or in .html"), (folder / "svg", "ends in .svg or in .html")):
         refused(why, *SMALL, "--report", place)
+    taken.rmdir()
+    refused("give one of them", *SMALL, "plain/nn/4x4x4", "--shapes", "all")
     refused("no line", "gemm", "--filter", "nonesuch", "--report", svg)
     refused("--report draws times", *SMALL, "--count", "steps", "--report", svg)
     refused("--report wants a file", *SMALL, "--report", "-")

@@ -155,6 +155,9 @@ def test_words():
         file.seek(0)
         result = run([*PROGRAM, "run", "g2p", "--model", MODEL], stdin=file)
         check(result.stdout == text and result.stderr == "", "words from a file", result)
+    folder = os.path.dirname(MODEL)
+    check(ok("run", "g2p", "--json", *WORDS, FOVEA_DATA=folder) == lines, "weights in FOVEA_DATA")
+    refused("no g2p.safetensors to read in FOVEA_DATA", "run", "g2p", "word", FOVEA_DATA=os.path.dirname(folder))
     return lines
 
 

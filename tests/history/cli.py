@@ -185,6 +185,7 @@ def test_check(folder):
           change["confidence"] >= 0.99, change)
     check(found(db, "--commit", "c21")["changes"] == [], "before it")
     check(found(db, "--filter", "^a$")["changes"] == [] and found(db, "--effect", "20%")["changes"] == [], "others")
+    check(found(db, "--effect", "0.2")["changes"] == [], "a fraction")
     check(found(db, "--recent", "3")["changes"] == [], "long ago")
     text = fovea("history", "check", "--db", db, code=1).stdout
     check("c21..c22" in text and "1 regressions" in text and "b real_time" in text, text)
@@ -219,6 +220,8 @@ def test_check(folder):
     refused("FOVEA_HISTORY", "history", "check", f"--db={folder / 'nonesuch.db'}")
     refused("no regular expression", "history", "check", "--db", db, "--filter", "(")
     refused("--effect takes", "history", "check", "--db", db, "--effect", "much")
+    for command in "check", "compare":
+        refused("or a fraction below 1, not \"5\"", "history", command, "--effect", "5", "a", "b")
     refused("no series changes", "history", "acknowledge", "--db", db, "--commit", "c3", "--note", "x")
     refused("wants --commit and --note", "history", "acknowledge", "--db", db)
     (folder / "empty.db").touch()

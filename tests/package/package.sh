@@ -67,13 +67,8 @@ mkdir "$work/programs"
 (
     cd "$work/programs"
     readme 1 >fovea.c
-    readme 2 >second
-    grep '^#' second >fovea_openmp.c
-    grep -v '^#' second >body
-    sed '/fovea_gemm_once/ {
-        r body
-        d
-    }' fovea.c >>fovea_openmp.c
+    readme 2 >fovea_openmp.c
+    sed 's/fovea_gemm_once(/gemm_on_threads(/' fovea.c >>fovea_openmp.c
     sed 's/openmp_executor(2,/pthreadpool_executor(pthreadpool_create(2),/; s/openmp\.h/pthreadpool.h/' \
         fovea_openmp.c >fovea_pthreadpool.c
     cp "$source/tests/cblas/install.c" fovea_cblas.c

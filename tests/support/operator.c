@@ -98,8 +98,8 @@ bool test_explains(const struct test_operator *op, const void *plan, const void 
     const struct fovea_work *const work = plan;
     char text[FOVEA_EXPLAIN_BYTES] = "", want[FOVEA_EXPLAIN_BYTES];
     snprintf(want, sizeof want,
-             "%s; not checked: overlaps, alignment, shared of %zu bytes, scratch of %zu a worker, the executor", line,
-             work->shared_bytes, work->scratch_bytes);
+             "%s; not checked: overlaps, shared of %zu bytes and scratch of %zu a worker, both aligned, the executor",
+             line, work->shared_bytes, work->scratch_bytes);
     const bool same = !op->explain_call(plan, args, text, sizeof text) && strcmp(text, want) == 0;
     if (!same)
         printf("\"%s\", not \"%s\"\n", text, want);

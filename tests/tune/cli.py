@@ -85,6 +85,15 @@ def test_set(folder):
     check("heads-64" in text and "panels" in text and ", shared_bytes " in text, text)
     refused("--explain", "tune", "--explain", "attention", "1,8,8,16,16", "full")
     refused("--explain", "tune", "--explain", "gemm", "1x2x3", "causal")
+    for line, sizes in (("plain/nn/8x64x64", ["8x64x64", "nn"]), ("gemm/f32/plain/tn/3x8x64x64", ["3x8x64x64", "tn"]),
+                        ("packed/nt/8x64x64", ["8x64x64", "packed"]),
+                        ("packed-s8/nt/8x64x64", ["8x64x64", "packed-s8"])):
+        check(ok("tune", "--explain", "gemm", line) == ok("tune", "--explain", "gemm", *sizes), line)
+    for line in "causal/1,4,4,64,64,32", "attention/f32/causal/1,4,4,64,64,32":
+        check(ok("tune", "--explain", "attention", line) ==
+              ok("tune", "--explain", "attention", "1,4,4,64,64,32", "causal"), line)
+    refused('has no form "window"', "tune", "--explain", "attention", "window/1,4,4,64,64,32")
+    refused('not "plain/nn/8x64x64"', "tune", "--explain", "gemm", "plain/nn/8x64x64", "nt")
     for form, said in (("nn", "nn"), ("packed", "n packed"), ("packed-bf16", "n packed bf16"),
                        ("packed-f16", "n packed f16"), ("packed-s8", "n packed s8")):  # a batch, as fovea bench has it
         check(f"gemm: 20x24x16 f32 {said} batch 3, " in ok("tune", "--explain", "gemm", "3x20x24x16", form), form)
@@ -264,7 +273,7 @@ def test_refusals(folder):
     refused("--set all.kc=+5", "tune", "--level", "estimate", "--output", folder + "/x", "--set", "all.kc=+5")
     refused("cannot be written", "tune", "--level", "estimate", "--output", "/proc/x/y")
     refused("FOVEA_CACHES", "info", FOVEA_CACHES="big")
-    refused("FOVEA_CACHES=1M,32K: L1d, the first, is larger than L2", "info", FOVEA_CACHES="1M,32K")
+    refused("FOVEA_CACHES=1M,32K: L1, the first, is larger than L2", "info", FOVEA_CACHES="1M,32K")
     check(profile_line(FOVEA_CACHES="64K,64K"), "as large as L2")
     for options in (["--pairs", "3"], ["--best", "0"], ["--fast"], ["--profile", "/nonesuch"]):
         refused("bench", "bench", "tune", *options)

@@ -219,7 +219,7 @@ static void test_each_variant(void)
 
 static void test_lists(void)
 {
-    struct fovea_engine *const engine = good(NULL, "gemm_f32_4x16_scalar,exp2_f32_scalar", NULL);
+    struct fovea_engine *const engine = good(NULL, "gemm_f32_4x16_scalar, exp2_f32_scalar", NULL);
     CHECK(strcmp(chosen(engine, "gemm"), "gemm_f32_4x16_scalar") == 0, "%s", chosen(engine, "gemm"));
     CHECK(strcmp(chosen(engine, "exp2"), "exp2_f32_scalar") == 0, "%s", chosen(engine, "exp2"));
     fovea_engine_destroy(engine);
@@ -273,9 +273,9 @@ static void test_caches(void)
     check_caches("", "16K,768K", found.cache_source, found.l2_bytes);
     check_caches("", "nonsense", found.cache_source, found.l2_bytes);
     check_caches(NULL, "", found.cache_source, found.l2_bytes);
-    check_caches("32K,4K", NULL, "options.caches=32K,4K: L1d, the first, is larger", 0);
-    check_caches("nonsense", NULL, "options.caches=nonsense: not L1d", 0);
-    check_caches(NULL, "nonsense", "FOVEA_CACHES=nonsense: not L1d", 0);
+    check_caches("32K,4K", NULL, "options.caches=32K,4K: L1, the first, is larger", 0);
+    check_caches("nonsense", NULL, "options.caches=nonsense: not L1,", 0);
+    check_caches(NULL, "nonsense", "FOVEA_CACHES=nonsense: not L1,", 0);
     fovea_engine_destroy(engine);
 }
 
