@@ -77,13 +77,15 @@ static inline void fv_store(float *p, fv_f32 v)
 /// denormals for zeros.)
 static inline void fv_store_bf16(uint16_t *p, fv_f32 v)
 {
-    enum { QUIET = 0x40 };
-    const fv_i32 bits = _mm512_castps_si512(v), upper = _mm512_srli_epi32(bits, 16);
-    const fv_i32 carry = _mm512_add_epi32(_mm512_and_epi32(upper, _mm512_set1_epi32(1)), _mm512_set1_epi32(0x7FFF));
-    const fv_i32 rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, carry), 16);
-    const fv_i32 halves =
-        _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), upper, _mm512_set1_epi32(QUIET));
-    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(halves));
+    enum { HALF = 0x8000, LAST = 0x10000, QUIET = 0x400000 };
+    const fv_i32 bits = _mm512_castps_si512(v);
+    const fv_i32 upper = _mm512_setr_epi32(0x30001, 0x70005, 0xB0009, 0xF000D, 0x130011, 0x170015, 0x1B0019, 0x1F001D,
+                                           0, 0, 0, 0, 0, 0, 0, 0); // words 1, 3, 5 and so on to 31
+    fv_i32 sum = _mm512_add_epi32(bits, _mm512_set1_epi32(HALF - 1));
+    sum = _mm512_mask_add_epi32(sum, _mm512_test_epi32_mask(bits, _mm512_set1_epi32(LAST)), bits,
+                                _mm512_set1_epi32(HALF));
+    sum = _mm512_mask_or_epi32(sum, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), bits, _mm512_set1_epi32(QUIET));
+    _mm256_storeu_si256((__m256i *)p, _mm512_castsi512_si256(_mm512_permutexvar_epi16(upper, sum)));
 }
 
 static inline void fv_store_f16(uint16_t *p, fv_f32 v)
