@@ -80,7 +80,9 @@ const char *history_fill_labels(const struct report *report, struct history_labe
     return !labels->machine || !*labels->machine ? "the report names no host: give --machine"
            : !labels->commit || !*labels->commit ? "the report names no commit: give --commit"
            : !*labels->branch                    ? "a branch without a name"
-                                                 : NULL;
+           : !text_is_plain(labels->machine) || !text_is_plain(labels->commit) || !text_is_plain(labels->branch)
+               ? "a machine, commit or branch whose name has control characters"
+               : NULL;
 }
 
 static bool label(struct import *import)

@@ -32,6 +32,8 @@ static bool refuse(const struct reader *reader, const char *why)
 static bool add_value(struct reader *reader, const char *benchmark, const char *metric, double value)
 {
     struct report *const report = reader->report;
+    if (!text_is_plain(benchmark) || !text_is_plain(metric)) // a terminal would obey them
+        return refuse(reader, "a benchmark or metric whose name has control characters");
     if (!metric_is_figure(value))
         return true;
     if (report->value_count == reader->room) {

@@ -9,6 +9,15 @@
 
 enum { TEXT_MAX = 256 << 20 };
 
+bool text_is_plain(const char *text)
+{
+    enum { DELETE = 0x7f };
+    for (; text && *text; text++)
+        if ((unsigned char)*text < ' ' || *text == DELETE)
+            return false;
+    return true;
+}
+
 // FNV-1a's own basis, and another: two hashes of 64 bits are never both equal by chance.
 const uint64_t text_hash_basis[TEXT_HASHES] = {0xcbf29ce484222325u, 0x9e3779b97f4a7c15u};
 

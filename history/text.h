@@ -14,6 +14,9 @@ bool text_read(const char *path, char **text, size_t *size, char *message, size_
 /// *size is brought up to date. The caller frees it.
 char *text_plain_json(const char *text, size_t *size);
 
+/// Whether a text is part of one line on a terminal, without control characters. NULL is.
+bool text_is_plain(const char *text);
+
 /// FNV-1a, carried on from `hash` (begin with text_hash_basis).
 uint64_t text_hash(uint64_t hash, const void *bytes, size_t size);
 enum { TEXT_HASHES = 2 };

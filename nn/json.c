@@ -86,21 +86,44 @@ static int escape(struct json *json)
     return 0;
 }
 
+// The bytes of the UTF-8 character that begins here; 0 if none does (RFC 3629: the shortest form, no surrogate, at most
+// U+10FFFF).
+static size_t character(const struct json *json)
+{
+    const unsigned char *const s = (const unsigned char *)json->at, lead = *s;
+    const size_t bytes = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    if (bytes > (size_t)(json->end - json->at))
+        return 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    const int outside = (lead == 0xe0 && s[1] < 0xa0) || (lead == 0xed && s[1] > 0x9f) ||
+                        (lead == 0xf0 && s[1] < 0x90) || (lead == 0xf4 && s[1] > 0x8f);
+    return outside ? 0 : bytes;
+}
+
 int fovea_json_string(struct json *json, const char **out)
 {
     if (!fovea_json_take(json, '"'))
         return 0;
     *out = json->arena;
     while (json->at < json->end && (unsigned char)*json->at >= 0x20) {
-        const char c = *json->at++;
-        if (c == '"') {
+        const char *const c = json->at;
+        const size_t bytes = character(json);
+        if (bytes == 0)
+            return 0;
+        json->at += bytes;
+        if (*c == '"') {
             *json->arena++ = '\0';
             return 1;
         }
-        if (c != '\\')
-            *json->arena++ = c;
-        else if (!escape(json))
-            return 0;
+        if (*c == '\\') {
+            if (!escape(json))
+                return 0;
+            continue;
+        }
+        memcpy(json->arena, c, bytes);
+        json->arena += bytes;
     }
     return 0;
 }

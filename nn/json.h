@@ -16,8 +16,8 @@ struct json {
 
 /// Skips white space; 1 if the next character is c, which is consumed.
 int fovea_json_take(struct json *json, char c);
-/// Parses a string; *out is NUL-terminated and contains no other NUL. Escapes become UTF-8, other bytes are copied as
-/// they are.
+/// Parses a string, which must be UTF-8; *out is NUL-terminated and contains no other NUL. Escapes become UTF-8, other
+/// characters are copied as they are.
 int fovea_json_string(struct json *json, const char **out);
 /// Parses a non-negative integer below 2^64.
 int fovea_json_uint(struct json *json, uint64_t *out);

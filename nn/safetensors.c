@@ -159,15 +159,17 @@ static enum fovea_status parse_header(struct fovea_safetensors *file, size_t hea
     const uint8_t *const data = file->bytes + LENGTH_BYTES + header_bytes;
     const size_t data_bytes = file->size - LENGTH_BYTES - header_bytes;
     struct json json = {text, text + header_bytes, file->strings};
-    FOVEA_REQUIRE(fovea_json_take(&json, '{'), FOVEA_ERR_FORMAT, why, "safetensors: the header is no JSON object");
+    bool has_metadata = false;
+    FOVEA_REQUIRE(header_bytes > 0 && *text == '{' && fovea_json_take(&json, '{'), FOVEA_ERR_FORMAT, why,
+                  "safetensors: the header does not begin with {");
     if (!fovea_json_take(&json, '}')) {
         do {
             struct entry entry = {0};
             FOVEA_REQUIRE(fovea_json_string(&json, &entry.name) && fovea_json_take(&json, ':'), FOVEA_ERR_FORMAT, why,
                           "safetensors: the header is damaged at byte %td", json.at - text);
             if (strcmp(entry.name, "__metadata__") == 0) {
-                FOVEA_REQUIRE(file->metadata_count == 0, FOVEA_ERR_FORMAT, why,
-                              "safetensors: __metadata__ is there twice");
+                FOVEA_REQUIRE(!has_metadata, FOVEA_ERR_FORMAT, why, "safetensors: __metadata__ is there twice");
+                has_metadata = true;
                 FOVEA_TRY(parse_metadata(file, &json, why));
                 continue;
             }

@@ -94,6 +94,12 @@ def test_import(folder):
     for content, says in odd.items():
         (folder / "odd.json").write_text(content)
         refused(says, "history", "import", "--db", db, "--commit", "c", folder / "odd.json")
+    # Nor are names that check and compare would print.
+    lines = report(2)["benchmarks"]
+    for line in {**lines[0], "name": "a\x1b]0;x\a"}, {**lines[0], "rate\n": 1}:
+        named = write(folder / "odd.json", {**report(2), "benchmarks": [*lines, line]})
+        refused("control characters", "history", "import", "--db", db, "--commit", "c", named)
+    refused("control characters", "history", "import", "--db", db, "--commit", "c\x1b[2J", two)
     check(rows(db, "SELECT count(*) FROM run, sample") == before and not (folder / "new.db").exists(), "untouched")
     refused("No such file", "history", "import", "--db", db, "--commit", "c", folder / "nonesuch.json")
     refused("give --commit", "history", "import", "--db", db, two)

@@ -46,7 +46,7 @@ run_products() {
     folder=$1
     shift
     for program in "$@"; do
-        "$folder/$program" >"$work/words" && grep '4 5 10 11' "$work/words" || fail "$folder/$program"
+        "$folder/$program" >"$work/words" && grep -qx 'FOVEA_OK: 4 5 10 11' "$work/words" || fail "$folder/$program"
     done
 }
 # use FOLDER [FLAG]: every library in libdir, by find_package, and by pkg-config with this flag.
@@ -63,6 +63,7 @@ use() {
 }
 
 step "the README's C examples"
+grep -q 'prints `FOVEA_OK: 4 5 10 11`' "$source/README.md" || fail "the README says what else its example prints"
 mkdir "$work/programs"
 (
     cd "$work/programs"

@@ -33,11 +33,11 @@ static void refuse(const char *what, const char *header, size_t data, const char
 
 static void test_good(void)
 {
-    static const char header[] =
-        "{ \"__metadata__\" : {\"a\":\"b c\", \"q\":\"\\\"\\u00e9\\ud83d\\ude00\\n\",\"a\":\"d\"},"
-        "\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
-        "\"empty\":{\"shape\":[0,5],\"data_offsets\":[24,24],\"dtype\":\"F32\"},"
-        "\"s\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[24,32]}}       ";
+    static const char header[] = "{ \"__metadata__\" : {\"a\":\"b c\", \"u\":\"\xc3\xa9\xed\x9f\xbf\xf4\x8f\xbf\xbf\", "
+                                 "\"q\":\"\\\"\\u00e9\\ud83d\\ude00\\n\",\"a\":\"d\"},"
+                                 "\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
+                                 "\"empty\":{\"shape\":[0,5],\"data_offsets\":[24,24],\"dtype\":\"F32\"},"
+                                 "\"s\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[24,32]}}       ";
     struct fovea_safetensors *st = NULL;
     char message[200] = "old";
     const size_t size = build(file, header, 32);
@@ -52,6 +52,8 @@ static void test_good(void)
     CHECK(!fovea_safetensors_find(st, "x") && !fovea_safetensors_at(st, 3), "tensors that are not there");
     const char *const q = fovea_safetensors_metadata(st, "q");
     CHECK(q && strcmp(q, "\"\xc3\xa9\xf0\x9f\x98\x80\n") == 0, "escapes give \"%s\"", q);
+    const char *const u = fovea_safetensors_metadata(st, "u");
+    CHECK(u && strcmp(u, "\xc3\xa9\xed\x9f\xbf\xf4\x8f\xbf\xbf") == 0, "UTF-8 gives \"%s\"", u);
     const char *const last = fovea_safetensors_metadata(st, "a");
     CHECK(last && strcmp(last, "d") == 0, "of a key that is there twice it is \"%s\"", last);
     CHECK(!fovea_safetensors_metadata(st, "b"), "metadata that is not there");
@@ -63,7 +65,13 @@ static void test_good(void)
 
 static void test_bad(void)
 {
-    refuse("no object", "[]", 0, "no JSON object");
+    refuse("no object", "[]", 0, "does not begin with {");
+    refuse("blank in front", " {}", 0, "does not begin with {");
+    refuse("a byte that is no UTF-8", "{\"a\xff\":0}", 0, "damaged at byte 3");
+    refuse("overlong UTF-8", "{\"\xc0\xaf\":0}", 0, "damaged at byte 2");
+    refuse("a surrogate as UTF-8", "{\"\xed\xa0\x80\":0}", 0, "damaged at byte 2");
+    refuse("beyond Unicode", "{\"\xf4\x90\x80\x80\":0}", 0, "damaged at byte 2");
+    refuse("cut UTF-8", "{\"\xe2\x82", 0, "damaged at byte 2");
     refuse("cut header", "{\"w\":{\"dtype\":\"F32\"", 0, "\"w\"");
     refuse("text behind", "{} x", 0, "behind the header");
     refuse("unknown dtype", "{" T("w", "F31", "[1]", "[0,4]") "}", 4, "\"w\": unknown dtype \"F31\"");
@@ -84,6 +92,8 @@ static void test_bad(void)
     refuse("twice", "{" T("a", "F32", "[1]", "[0,4]") "," T("a", "F32", "[1]", "[4,8]") "}", 8, "\"a\" is there twice");
     refuse("no dtype", "{\"w\":{\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "\"w\": its entry is damaged");
     refuse("metadata", "{\"__metadata__\":{\"a\":1}}", 0, "__metadata__");
+    refuse("metadata twice, empty at first", "{\"__metadata__\":{},\"__metadata__\":{\"a\":\"2\"}}", 0,
+           "is there twice");
     refuse("metadata twice", "{\"__metadata__\":{\"a\":\"1\"},\"__metadata__\":{\"a\":\"2\"}}", 0, "is there twice");
     refuse("a name of two lines", "{" T("a\\n\\u001b[2Jb", "F31", "[1]", "[0,4]") "}", 4, "\"a??[2Jb\": unknown");
     refuse("raw control character", "{" T("a\nb", "F32", "[1]", "[0,4]") "}", 4, "damaged");
