@@ -212,13 +212,12 @@ float *attention_problem_rows(const struct attention_problem *p)
 // Row i of head h of entry b: the largest difference from softmax(...) V in float64.
 static double row_error(const struct attention_problem *p, size_t b, size_t h, size_t i)
 {
-    enum { DIM_MAX = 512 };
     const struct fovea_attention_desc *const d = &p->desc;
     const size_t g = h / (d->heads / d->kv_heads);
     const float *const q = p->args.q + b * d->q.batch + h * d->q.head + i * d->q.row;
     const float *const out = p->args.out + b * d->out.batch + h * d->out.head + i * d->out.row;
     const float *const v = p->memory + p->v_offset + b * d->v.batch + g * d->v.head;
-    double sum = 0, worst = 0, value[DIM_MAX] = {0};
+    double sum = 0, worst = 0, value[FOVEA_ATTENTION_DIM_MAX] = {0};
     for (size_t j = 0; j < d->kv_len; j++) {
         double score = 0;
         for (size_t c = 0; c < d->qk_dim; c++)

@@ -2,6 +2,7 @@
 // bench/picture.c - the lines of a run kept, sorted into groups, and their picture put into a page.
 #include "bench/picture.h"
 #include "bench/suite.h"
+#include "bench/versus.h"
 #include "dispatch/profile.h"
 
 #include <math.h>
@@ -85,7 +86,7 @@ double picture_median(const struct picture *picture, double (*of)(const struct p
 
 bool picture_behind(const struct picture_row *row)
 {
-    return row->ratio.median < 0.97 || row->ratio.high < 1;
+    return versus_is_behind(&row->ratio);
 }
 
 // Of groups the ways in the order of the suite's table, those that stream behind all others; in them by size.

@@ -7,6 +7,7 @@
 #include "bench/pool.h"
 #include "bench/probe.h"
 #include "bench/table.h"
+#include "fovea/attention.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -85,7 +86,7 @@ static void race_line(const struct suite_line *line, struct racer *fovea, struct
         return;
     suite->log_sum += log(versus.ratio.median);
     suite->raced++;
-    suite->behind += versus.ratio.median < 0.97 || versus.ratio.high < 1;
+    suite->behind += versus_is_behind(&versus.ratio);
     bench_count(result, "vs_best_peer", versus.ratio.median);
     bench_count(result, "vs_best_peer_low", versus.ratio.low);
     bench_count(result, "vs_best_peer_high", versus.ratio.high);
@@ -211,7 +212,7 @@ bool suite_fits(struct suite *suite, double elements)
 
 bool suite_has_heads(struct suite *suite, size_t heads, size_t kv_heads, size_t dim)
 {
-    const size_t most = 512; // of fovea/attention.h
+    const size_t most = FOVEA_ATTENTION_DIM_MAX;
     if (heads % kv_heads != 0)
         return suite_refuse(suite, "%zu heads are no multiple of %zu key heads", heads, kv_heads);
     return dim <= most || suite_refuse(suite, "heads of %zu elements, more than %zu", dim, most);

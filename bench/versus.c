@@ -69,6 +69,11 @@ static size_t fastest(const struct field *field, const bool *raced)
     return best;
 }
 
+bool versus_is_behind(const struct bench_interval *ratio)
+{
+    return ratio->median < 0.97 || ratio->high < 1;
+}
+
 struct versus race_peers(struct racer *fovea, const struct contestant *peers, size_t count, struct track *track)
 {
     struct versus versus = {.best = -1, .wrong = -1};

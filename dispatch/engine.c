@@ -160,10 +160,21 @@ static enum fovea_status create(const struct fovea_engine_options *options, cons
     return status;
 }
 
+static const struct fovea_engine_options defaults = FOVEA_ENGINE_OPTIONS_INIT;
+
+enum fovea_status fovea_engine_options_init(struct fovea_engine_options *options, size_t size)
+{
+    if (!options)
+        return FOVEA_ERR_NULL;
+    if (size != sizeof *options)
+        return FOVEA_ERR_STRUCT;
+    *options = defaults;
+    return FOVEA_OK;
+}
+
 enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *options,
                                            const struct fovea_profile *given, struct fovea_engine **out)
 {
-    static const struct fovea_engine_options defaults = FOVEA_ENGINE_OPTIONS_INIT;
     if (!options)
         options = &defaults;
     if (options->struct_size != sizeof *options) // no field of it is trusted, not even message

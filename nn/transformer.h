@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// nn/transformer.h - the Transformer object. All of it is one allocation.
+// nn/transformer.h - the Transformer object: its plans, and one block of memory for all they use.
 #ifndef FOVEA_NN_TRANSFORMER_H
 #define FOVEA_NN_TRANSFORMER_H
 
@@ -58,7 +58,7 @@ struct fovea_transformer {
     float *log_probs; ///< of a search step, batch * beam x target_vocab
     struct search *search;
     char *shared, *scratch;
-    char *block; ///< the one allocation that holds all of the above
+    char *block; ///< one allocation, in which all that is pointed to above lies
 };
 
 /// The type of the elements of all Linears' weights in a file.

@@ -8,7 +8,6 @@
 #include "ops/run.h"
 
 enum {
-    FOVEA_ATTENTION_DIM_MAX = 512,   ///< a tile of a worker's scratch then takes about 900 KB, the L2 of a server core
     FOVEA_ATTENTION_TILES_MAX = 16,  ///< most tiles, or blocks, of a task
     FOVEA_ATTENTION_POINTERS = 1024, ///< most pointers that a tile may prefetch per chunk
     /// Entries of a ragged batch per landmark, an entry whose first task number is stored in shared memory. A task's

@@ -196,9 +196,10 @@ enum fovea_status fovea_attention_state_size(const void *plan, size_t batch, siz
     FOVEA_CHECK(parts >= 2 && parts <= PARTS_MAX, FOVEA_ERR_VALUE);
     size_t n = batch;
     FOVEA_CHECK(fovea_mul(n, d->heads, &n) && fovea_mul(n, q_len, &n) && fovea_mul(n, d->v_dim + 2, &n) &&
-                    fovea_mul(n, parts * sizeof(float), &n) && fovea_add(n, sizeof(struct fovea_state_header), &n),
+                    fovea_mul(n, parts * sizeof(float), &n) && fovea_add(n, sizeof(struct fovea_state_header), &n) &&
+                    fovea_add(n, FOVEA_ALIGNMENT - 1, &n),
                 FOVEA_ERR_OVERFLOW);
-    *bytes = n;
+    *bytes = n - n % FOVEA_ALIGNMENT;
     return FOVEA_OK;
 }
 

@@ -31,8 +31,8 @@ enum fovea_gemm_reads {
 
 /// What is prefetched of B, apart from the next group of strips.
 enum fovea_gemm_fetches {
-    FOVEA_FETCHES_NONE,
-    FOVEA_FETCHES_NOTHING,  ///< deliberately nothing: so few rows that the hardware prefetcher suffices
+    FOVEA_FETCHES_UNSAID,
+    FOVEA_FETCHES_OFF,      ///< deliberately nothing: so few rows that the hardware prefetcher suffices
     FOVEA_FETCHES_FOLLOWED, ///< it is read once by one tile, without software prefetches
     FOVEA_FETCHES_LED,      ///< `lead` lines ahead, into L1
     FOVEA_FETCHES_STREAM,   ///< panels read as one stream

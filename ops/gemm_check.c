@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_check.c - validates a GEMM descriptor, and says what is wrong with it.
+// ops/gemm_check.c - the defaults of a GEMM descriptor; validates one, and says what is wrong with it.
 #include "ops/gemm.h"
 #include "ops/pack.h"
 #include <math.h>
+
+enum fovea_status fovea_gemm_desc_init(struct fovea_gemm_desc *desc, size_t size)
+{
+    static const struct fovea_gemm_desc defaults = FOVEA_GEMM_DESC_INIT;
+    FOVEA_CHECK(desc != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(size == sizeof *desc, FOVEA_ERR_STRUCT);
+    *desc = defaults;
+    return FOVEA_OK;
+}
 
 // Checks the sizes of one stored matrix. `name` is the letter of its leading dimension, as in lda.
 static enum fovea_status check_matrix(char name, size_t rows, size_t cols, size_t ld, const struct fovea_why *why)

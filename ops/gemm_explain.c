@@ -32,7 +32,7 @@ static void say_fetches(const struct fovea_gemm_facts *facts, char *text, size_t
     const bool blob = facts->reads == FOVEA_READS_BLOB, apart = facts->fetches == FOVEA_FETCHES_APART;
     text[0] = '\0';
     switch ((enum fovea_gemm_fetches)facts->fetches) {
-    case FOVEA_FETCHES_NOTHING:
+    case FOVEA_FETCHES_OFF:
         snprintf(text, size, "%s", facts->touch != 0 ? "" : ", nothing prefetched");
         return;
     case FOVEA_FETCHES_FOLLOWED:
@@ -56,7 +56,7 @@ static void say_fetches(const struct fovea_gemm_facts *facts, char *text, size_t
     case FOVEA_FETCHES_PANELS:
         snprintf(text, size, ", fetched into L1");
         return;
-    case FOVEA_FETCHES_NONE:
+    case FOVEA_FETCHES_UNSAID:
         return;
     }
 }

@@ -34,7 +34,7 @@ static enum fovea_gemm_fetches into(const struct fovea_gemm_layout *plan)
 static enum fovea_gemm_fetches fetches_of_rows(const struct fovea_gemm_layout *plan)
 {
     return fovea_gemm_spreads(plan, plan->desc.m)      ? FOVEA_FETCHES_APART
-           : !fovea_gemm_fetches(plan)                 ? FOVEA_FETCHES_NONE
+           : !fovea_gemm_fetches(plan)                 ? FOVEA_FETCHES_UNSAID
            : fovea_gemm_twice(plan, plan->desc.m) != 0 ? FOVEA_FETCHES_TWICE
                                                        : into(plan);
 }
@@ -42,7 +42,7 @@ static enum fovea_gemm_fetches fetches_of_rows(const struct fovea_gemm_layout *p
 // Prefetches of the first rows: not of a blob.
 static enum fovea_gemm_fetches fetches_of_first(const struct fovea_gemm_layout *plan)
 {
-    return plan->desc.b_type == FOVEA_F32 && fovea_gemm_fetches(plan) ? into(plan) : FOVEA_FETCHES_NONE;
+    return plan->desc.b_type == FOVEA_F32 && fovea_gemm_fetches(plan) ? into(plan) : FOVEA_FETCHES_UNSAID;
 }
 
 // Prefetches of A, which is the operand read once if C is computed transposed.
@@ -50,11 +50,11 @@ static enum fovea_gemm_fetches fetches_of_a(const struct fovea_gemm_layout *plan
 {
     const struct fovea_gemm_tuning *const tuning = plan->tuning;
     if (plan->desc.trans_a != FOVEA_TRANS) {
-        return fovea_gemm_flip_fetches(plan) ? into(plan) : FOVEA_FETCHES_NONE;
+        return fovea_gemm_flip_fetches(plan) ? into(plan) : FOVEA_FETCHES_UNSAID;
     }
-    return !fovea_gemm_flip_is_far(plan) || plan->desc.n <= tuning->alone ? FOVEA_FETCHES_NOTHING
+    return !fovea_gemm_flip_is_far(plan) || plan->desc.n <= tuning->alone ? FOVEA_FETCHES_OFF
            : fovea_gemm_step_lines(plan) != 0                             ? FOVEA_FETCHES_LED
-                                                                          : FOVEA_FETCHES_NONE;
+                                                                          : FOVEA_FETCHES_UNSAID;
 }
 
 static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads)
@@ -66,18 +66,18 @@ static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, 
         return fetches_of_rows(plan);
     }
     if (reads == FOVEA_READS_STEPS) {
-        return plan->desc.m <= plan->tuning->alone ? FOVEA_FETCHES_NOTHING
+        return plan->desc.m <= plan->tuning->alone ? FOVEA_FETCHES_OFF
                : fovea_gemm_step_lines(plan) != 0  ? FOVEA_FETCHES_LED
-                                                   : FOVEA_FETCHES_NONE;
+                                                   : FOVEA_FETCHES_UNSAID;
     }
     if (reads == FOVEA_READS_FEW) {
         const bool quiet = fovea_few_is_quiet(plan->kernels, plan->tuning, plan->desc.b_type, plan->desc.m);
-        return quiet                                                       ? FOVEA_FETCHES_NOTHING
+        return quiet                                                       ? FOVEA_FETCHES_OFF
                : fovea_few_of(plan->kernels, plan->desc.b_type)->lead != 0 ? FOVEA_FETCHES_PANELS
-                                                                           : FOVEA_FETCHES_NONE;
+                                                                           : FOVEA_FETCHES_UNSAID;
     }
     if (reads == FOVEA_READS_NOTHING || plan->way == FOVEA_WAY_DIRECT) {
-        return FOVEA_FETCHES_NONE;
+        return FOVEA_FETCHES_UNSAID;
     }
     return fovea_gemm_fetch_of(plan, plan->desc.m, plan->grid.pack_b).how;
 }
@@ -100,7 +100,7 @@ static size_t touch_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_rea
         return fovea_gemm_touch_rows(plan, lines, flips ? fovea_gemm_flip_side(plan) : fovea_gemm_side(plan, lines));
     }
     const bool steps = flips ? fovea_gemm_flip_is_far(plan) : reads == FOVEA_READS_STEPS;
-    return steps && fetches == FOVEA_FETCHES_NOTHING                    ? fovea_gemm_touch_steps(plan, lines)
+    return steps && fetches == FOVEA_FETCHES_OFF                        ? fovea_gemm_touch_steps(plan, lines)
            : reads == FOVEA_READS_BLOB && plan->way == FOVEA_WAY_BLOCKS ? fovea_gemm_fetch_of(plan, lines, false).touch
                                                                         : 0;
 }
@@ -144,7 +144,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     facts->kernel = plan->kernel->name;
     facts->edge = plan->edge != 0 ? plan->kernels->gemm_edge.name : NULL;
     facts->first = plan->first_rows != 0 && plan->first_rows < plan->chunk ? fovea_gemm_first_kernel(plan) : NULL;
-    facts->first_fetches = facts->first != NULL ? fetches_of_first(plan) : FOVEA_FETCHES_NONE;
+    facts->first_fetches = facts->first != NULL ? fetches_of_first(plan) : FOVEA_FETCHES_UNSAID;
     facts->direct = plan->way == FOVEA_WAY_DIRECT;
     facts->along = plan->along;
     facts->passes = plan->passes;

@@ -46,7 +46,7 @@ static inline struct fovea_gemm_fetch fovea_gemm_fetch_of(const struct fovea_gem
     const enum fovea_gemm_form form = fovea_gemm_form_of(&plan->desc);
     const uint32_t lead = fovea_gemm_lead(plan), touch = plan->kernel->touch ? plan->tuning->touch : 0;
     if (fovea_gemm_is_alone(plan, rows)) {
-        return (struct fovea_gemm_fetch){FOVEA_FETCHES_NOTHING, 0, plan->kernel->nr == FOVEA_PANEL ? touch : 0};
+        return (struct fovea_gemm_fetch){FOVEA_FETCHES_OFF, 0, plan->kernel->nr == FOVEA_PANEL ? touch : 0};
     }
     if (fovea_gemm_may_follow(plan->tuning, form, plan->b_aliases, rows, (uint32_t)plan->mr) &&
         (lead == 0 || plan->blocks.count == 1)) {
@@ -54,14 +54,13 @@ static inline struct fovea_gemm_fetch fovea_gemm_fetch_of(const struct fovea_gem
                                    : (struct fovea_gemm_fetch){FOVEA_FETCHES_FOLLOWED, 0, 0};
     }
     const bool streams = fovea_gemm_streams(plan) && rows <= plan->mr && plan->kernel->ahead;
-    return (struct fovea_gemm_fetch){streams ? FOVEA_FETCHES_STREAM : FOVEA_FETCHES_NONE, 0, 0};
+    return (struct fovea_gemm_fetch){streams ? FOVEA_FETCHES_STREAM : FOVEA_FETCHES_UNSAID, 0, 0};
 }
 
 /// Whether one tile reads B once, without prefetches of other strips than its own.
 static inline bool fovea_gemm_follows(const struct fovea_gemm_fetch *fetch)
 {
-    return fetch->how == FOVEA_FETCHES_NOTHING || fetch->how == FOVEA_FETCHES_FOLLOWED ||
-           fetch->how == FOVEA_FETCHES_LED;
+    return fetch->how == FOVEA_FETCHES_OFF || fetch->how == FOVEA_FETCHES_FOLLOWED || fetch->how == FOVEA_FETCHES_LED;
 }
 
 /// Pages ahead of which a line is prefetched of a transposed B, read in place by one row of C `side` rows at a time, or

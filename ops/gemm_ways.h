@@ -39,8 +39,6 @@ bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_reads_rows(const struct fovea_gemm_layout *plan, bool small);
 /// Whether the first tiles of each strip prefetch the next one (fetches_next).
 bool fovea_gemm_direct_ahead(const struct fovea_gemm_layout *plan);
-/// What all tiles have in common. natural: B is read in place, not from panels.
-struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural);
 /// Computes the edge's part of a tile, of any number of rows.
 void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tile);
 /// Needs neither a_room nor a_copy.
@@ -59,6 +57,8 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
 // ---- ops/gemm_bare.c: direct plans of nothing but tiles
 
 bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan);
+/// What all tiles of a direct plan have in common. natural: B is read in place, not from panels.
+struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural);
 /// Its last strip. Of any plan, but of use if it is bare.
 struct fovea_gemm_last fovea_gemm_last_of(const struct fovea_gemm_layout *plan);
 /// Whether a direct plan reads a natural B in whole panels up to column `end`; a partial last panel may be loaded in

@@ -3,6 +3,15 @@
 #include "ops/rowwise.h"
 #include <math.h>
 
+enum fovea_status fovea_rowwise_desc_init(struct fovea_rowwise_desc *desc, size_t size)
+{
+    static const struct fovea_rowwise_desc defaults = FOVEA_ROWWISE_DESC_INIT;
+    FOVEA_CHECK(desc != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(size == sizeof *desc, FOVEA_ERR_STRUCT);
+    *desc = defaults;
+    return FOVEA_OK;
+}
+
 static const struct fovea_unary_kernel *unary_kernel(const struct fovea_kernels *kernels, enum fovea_rowwise_op op)
 {
     const struct fovea_unary_kernel *const of[FOVEA_ROWWISE_ROTARY + 1] = {

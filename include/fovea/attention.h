@@ -27,6 +27,10 @@ extern "C" {
 /// computed by mistake is still rejected.
 #define FOVEA_SCALE_DEFAULT (-3.40282347e+38f)
 
+/// The largest qk_dim and v_dim. A tile then takes about 900 KB of a worker's scratch, as much as the L2 of a server
+/// core holds.
+#define FOVEA_ATTENTION_DIM_MAX 512
+
 /// A window that is unbounded on that side: the default.
 #define FOVEA_WINDOW_ALL SIZE_MAX
 
@@ -88,7 +92,7 @@ struct fovea_attention_desc {
                                   ///< q_len. Shared memory has room for so many. For ragged batches: a plan may allow
                                   ///< many entries and long entries without memory for many long entries. More than
                                   ///< the default means the default.
-    size_t qk_dim, v_dim;         ///< 1 to 512
+    size_t qk_dim, v_dim;         ///< 1 to FOVEA_ATTENTION_DIM_MAX
     enum fovea_scoring scoring;   ///< default FOVEA_SCORING_DOT
     float scale;                  ///< default FOVEA_SCALE_DEFAULT; finite
     float dropout;                ///< fraction p of the weights that is dropped, 0 <= p < 1; default 0: none

@@ -34,10 +34,11 @@ extern "C" {
 #endif
 
 /// Size in bytes of a state of batch x q_len queries of every head of the plan: 64 + 4 * parts * batch * heads * q_len
-/// * (v_dim + 2). batch and q_len are at most the plan's, and batch * q_len is at most its rows. For a ragged batch
-/// pass batch 1 and, as q_len, the number of all queries, q_starts[batch], at most the plan's rows. parts, 2 to 65535,
-/// is how many splits of 1024 keys the state keeps apart; 2 is enough for streaming, and for merging states of at most
-/// 2 splits. Errors: NULL, STRUCT (not a plan of attention), SHAPE, VALUE (parts), OVERFLOW.
+/// * (v_dim + 2), rounded up to a multiple of 64. batch and q_len are at most the plan's, and batch * q_len is at most
+/// its rows. For a ragged batch pass batch 1 and, as q_len, the number of all queries, q_starts[batch], at most the
+/// plan's rows. parts, 2 to 65535, is how many splits of 1024 keys the state keeps apart; 2 is enough for streaming,
+/// and for merging states of at most 2 splits. Errors: NULL, STRUCT (not a plan of attention), SHAPE, VALUE (parts),
+/// OVERFLOW.
 FOVEA_API enum fovea_status fovea_attention_state_size(const void *plan, size_t batch, size_t q_len, size_t parts,
                                                        size_t *bytes);
 /// Initialises state for queries that have seen nothing. Writes only its first 64 bytes. Errors: those of

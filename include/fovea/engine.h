@@ -60,6 +60,8 @@ struct fovea_engine_options {
     {                                                                                                                  \
         sizeof(struct fovea_engine_options), 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL                            \
     }
+/// The same, for callers without C's macros. size is sizeof(*options). Errors: NULL, STRUCT.
+FOVEA_API enum fovea_status fovea_engine_options_init(struct fovea_engine_options *options, size_t size);
 
 /// Creates an engine: probes the CPU and its caches, reads the tuning profile, resolves every kernel. options may be
 /// NULL. The engine is immutable, may be used by any number of threads, survives fork, and must outlive the plans made
@@ -74,7 +76,7 @@ FOVEA_API void fovea_engine_destroy(struct fovea_engine *engine);
 struct fovea_machine {
     char brand[64];                         ///< name the CPU reports; "" if it reports none
     char features[128];                     ///< detected feature clusters, space-separated: "avx2 avx512 vnni"
-    uint32_t cpu;                           ///< the same as bits, for the library's own tests
+    uint32_t cpu;                           ///< the same as bits, whose meaning may change with every version
     uint32_t l1d_bytes, l2_bytes, l3_bytes; ///< data caches of one core; L3 is shared. Only l3_bytes may be 0
     uint32_t l2_reported_bytes; ///< less than l2_bytes where a tuning profile says that more was measured, otherwise
                                 ///< the same

@@ -35,7 +35,8 @@ struct fovea_executor {
 /// which is not checked. Plans, packed blobs and states of attention are 64-byte aligned, too. Tensors, caches and
 /// masks need only the alignment of their elements, in most cases that of a float.
 ///
-/// Sizes of plans, of packed blobs and of work memory are multiples of 64, as aligned_alloc(64, ...) requires.
+/// Sizes of plans, of packed blobs, of states and of work memory are multiples of 64, as aligned_alloc(64, ...)
+/// requires.
 ///
 /// Making a plan reads no operand. On Zen 4 it takes 0.2 us, for a layer 2 us (with an engine for 64 workers up to 1.2
 /// and 12), so where it suits the caller each call may have a plan of its own.

@@ -58,6 +58,8 @@ struct fovea_gemm_desc {
         sizeof(struct fovea_gemm_desc), FOVEA_NO_TRANS, FOVEA_NO_TRANS, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f,               \
             FOVEA_ACTIVATION_NONE, 0, 0, 0, 1, 0, 0, 0, 0, FOVEA_F32                                                   \
     }
+/// The same, for callers without C's macros. size is sizeof(*desc). Errors: NULL, STRUCT.
+FOVEA_API enum fovea_status fovea_gemm_desc_init(struct fovea_gemm_desc *desc, size_t size);
 
 /// One plan serves any number of rows up to its capacity: few rows mostly take no longer than under a plan of their
 /// own. B need not begin with a cache line, but over a B from memory that does few rows take a few per cent less.

@@ -58,6 +58,8 @@ struct fovea_rowwise_desc {
     {                                                                                                                  \
         sizeof(struct fovea_rowwise_desc), FOVEA_ROWWISE_SOFTMAX, 0, 0, 0, 0, 0, 1e-5f, 0, 0, 0, 0, 0                  \
     }
+/// The same, for callers without C's macros. size is sizeof(*desc). Errors: NULL, STRUCT.
+FOVEA_API enum fovea_status fovea_rowwise_desc_init(struct fovea_rowwise_desc *desc, size_t size);
 
 /// Arguments of one call. A plan serves any number of rows up to its capacity. y may be x, or x2, if both have the same
 /// stride; apart from that y must not overlap an input, not even partially: a row may be read after another has been

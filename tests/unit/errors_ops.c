@@ -198,6 +198,25 @@ static void test_once(void)
     CHECK(fovea_rowwise_once(engine, &rowwise, NULL) == FOVEA_ERR_NULL, "args NULL");
 }
 
+#define SAME_DEFAULTS(what, type, init)                                                                                \
+    do {                                                                                                               \
+        static const struct type of_macro = init;                                                                      \
+        struct type made;                                                                                              \
+        memset(&made, 0, sizeof made);                                                                                 \
+        CHECK(what(NULL, sizeof made) == FOVEA_ERR_NULL && what(&made, sizeof made - 8) == FOVEA_ERR_STRUCT &&         \
+                  made.struct_size == 0,                                                                               \
+              #what " refuses");                                                                                       \
+        CHECK(what(&made, sizeof made) == FOVEA_OK && memcmp(&made, &of_macro, sizeof made) == 0, #what);              \
+    } while (0)
+
+// What callers without macros start from.
+static void test_defaults(void)
+{
+    SAME_DEFAULTS(fovea_engine_options_init, fovea_engine_options, FOVEA_ENGINE_OPTIONS_INIT);
+    SAME_DEFAULTS(fovea_gemm_desc_init, fovea_gemm_desc, FOVEA_GEMM_DESC_INIT);
+    SAME_DEFAULTS(fovea_rowwise_desc_init, fovea_rowwise_desc, FOVEA_ROWWISE_DESC_INIT);
+}
+
 int main(void)
 {
     engine = test_engine("scalar", NULL);
@@ -207,6 +226,7 @@ int main(void)
     test_gemm_bare(1);
     test_rowwise_errors();
     test_once();
+    test_defaults();
     fovea_engine_destroy(engine);
     return test_done();
 }
