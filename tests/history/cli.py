@@ -96,7 +96,7 @@ def test_import(folder):
         refused(says, "history", "import", "--db", db, "--commit", "c", folder / "odd.json")
     # Nor are names that check and compare would print.
     lines = report(2)["benchmarks"]
-    for line in {**lines[0], "name": "a\x1b]0;x\a"}, {**lines[0], "rate\n": 1}:
+    for line in {**lines[0], "run_name": "a\x1b]0;x\a"}, {**lines[0], "rate\n": 1}:
         named = write(folder / "odd.json", {**report(2), "benchmarks": [*lines, line]})
         refused("control characters", "history", "import", "--db", db, "--commit", "c", named)
     refused("control characters", "history", "import", "--db", db, "--commit", "c\x1b[2J", two)
