@@ -2,7 +2,6 @@
 // bench/picture.c - the lines of a run kept, sorted into groups, and their picture put into a page.
 #include "bench/picture.h"
 #include "bench/suite.h"
-#include "bench/versus.h"
 #include "dispatch/profile.h"
 
 #include <math.h>
@@ -82,11 +81,6 @@ double picture_median(const struct picture *picture, double (*of)(const struct p
     const double median = count ? bench_quantile(values, count, 0.5) : NAN;
     free(values);
     return median;
-}
-
-bool picture_behind(const struct picture_row *row)
-{
-    return versus_is_behind(&row->ratio);
 }
 
 // Of groups the ways in the order of the suite's table, those that stream behind all others; in them by size.

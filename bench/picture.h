@@ -45,8 +45,6 @@ void picture_write(struct suite *suite, FILE *file, bool page);
 
 /// The median of what `of` says of the rows, where it is a number; NAN where it is of none.
 double picture_median(const struct picture *picture, double (*of)(const struct picture_row *row));
-/// Whether a line is one that the summary counts as behind its best peer; false where it was not raced.
-bool picture_behind(const struct picture_row *row);
 
 /// Text of XML: what is not printable ASCII becomes a question mark.
 void picture_text(FILE *file, const char *text);

@@ -2,6 +2,7 @@
 // bench/picture_line.c - a row of the picture: the name of a shape, its mark on the scale, and its numbers.
 #include "bench/picture_line.h"
 #include "bench/suite.h"
+#include "bench/versus.h"
 
 #include <math.h>
 #include <string.h>
@@ -85,8 +86,8 @@ static void print_race(const struct picture_chart *chart, FILE *file, const stru
 {
     if (row->peer >= 0) {
         print_dot(chart, file, row);
-        fprintf(file, "<text class=\"end%s\" x=\"%.1f\" y=\"11\">%.2f</text>", picture_behind(row) ? " red" : "",
-                chart->value, row->ratio.median);
+        fprintf(file, "<text class=\"end%s\" x=\"%.1f\" y=\"11\">%.2f</text>",
+                versus_is_behind(&row->ratio) ? " red" : "", chart->value, row->ratio.median);
     } else {
         print_unraced(chart, file, row);
     }

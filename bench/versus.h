@@ -14,7 +14,7 @@ struct versus {
     struct bench_interval ratio;
 };
 
-/// Whether a ratio to a peer is one to look at: below 0.97, or with an interval that ends below 1.
+/// Whether a ratio to a peer is one to look at: below 0.97, or with an interval that ends below 1. A NaN is not.
 bool versus_is_behind(const struct bench_interval *ratio);
 
 /// Races. A problem with packed B is open to peers that prepare B and to those that take it as it lies, a plain one

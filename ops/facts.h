@@ -31,7 +31,7 @@ enum fovea_gemm_reads {
 
 /// What is prefetched of B, apart from the next group of strips.
 enum fovea_gemm_fetches {
-    FOVEA_FETCHES_UNSAID,
+    FOVEA_FETCHES_UNSAID,   ///< nothing to say: the call packs B, or hardware follows it in place
     FOVEA_FETCHES_OFF,      ///< deliberately nothing: so few rows that the hardware prefetcher suffices
     FOVEA_FETCHES_FOLLOWED, ///< it is read once by one tile, without software prefetches
     FOVEA_FETCHES_LED,      ///< `lead` lines ahead, into L1

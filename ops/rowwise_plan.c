@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/rowwise_plan.c - plans a row-wise operator: validates it, looks up its kernel, or says what is wrong.
+// ops/rowwise_plan.c - a row-wise descriptor: its defaults, its checks, its kernel, and what is wrong with it.
 #include "ops/rowwise.h"
 #include <math.h>
 

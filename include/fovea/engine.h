@@ -34,8 +34,8 @@ struct fovea_engine_options {
     /// "scalar", "avx2", "avx512" or "neon": the highest instruction set to use. NULL: the environment's FOVEA_ISA,
     /// else the best available.
     const char *isa;
-    /// Names of kernel variants to use, comma-separated: "gemm_f32_9x48_avx512,...". NULL: the environment's FOVEA_PIN,
-    /// else none.
+    /// Names of kernel variants to use, with commas between them, which blanks may follow: "gemm_f32_9x48_avx512,...".
+    /// NULL: the environment's FOVEA_PIN, else none.
     const char *pin;
     /// Names of kernel variants never to choose; scalar ones cannot be excluded. NULL: the environment's FOVEA_EXCLUDE,
     /// else none. `fovea verify` lists the variants that differ from the scalar path, if any. Attention's variants call

@@ -107,8 +107,7 @@ static void stream(const struct batch *t, const struct test_session *s, struct f
     size_t bytes;
     const size_t queries = t->q_starts[t->entries], all = call.kv_len;
     CHECK(!fovea_attention_state_size(s->plan, 1, queries, 2, &bytes), "size");
-    void *const states[] = {test_memory((bytes + 63) / 64 * 64, TEST_HIGH),
-                            test_memory((bytes + 63) / 64 * 64, TEST_HIGH)};
+    void *const states[] = {test_memory(bytes, TEST_HIGH), test_memory(bytes, TEST_HIGH)};
     CHECK(!fovea_attention_state_init(s->plan, 1, queries, 2, states[0]), "init");
     CHECK(!fovea_attention_state_init(s->plan, 1, queries, 2, states[1]), "init");
     const size_t step = t->keys == RAGGED ? all : 384;
@@ -175,7 +174,7 @@ static void test_errors(void)
     CHECK(fovea_attention_state_size(s.plan, 1, FEW * t.q_most + 1, 2, &bytes) == FOVEA_ERR_SHAPE, "more");
     CHECK(fovea_attention_state_size(s.plan, 2, t.q_most + 1, 2, &bytes) == FOVEA_ERR_SHAPE, "two entries of more");
     CHECK(!fovea_attention_state_size(s.plan, 1, queries, 2, &bytes), "size");
-    void *const state = test_memory((bytes + 63) / 64 * 64, TEST_HIGH);
+    void *const state = test_memory(bytes, TEST_HIGH);
 #define REFUSED(call, what) CHECK((call) == FOVEA_ERR_SHAPE, what)
     CHECK(!fovea_attention_state_init(s.plan, 1, queries - 1, 2, state), "init");
     REFUSED(fovea_attention_state_accumulate(s.plan, &call, state, s.scratch, NULL), "another state");

@@ -78,7 +78,7 @@ struct attention_result attention_stream(struct attention_case *c, const struct 
     const struct test_session s = test_plan(&test_attention, engine, &c->desc, 1);
     size_t bytes = 0;
     CHECK(!fovea_attention_state_size(s.plan, c->args.batch, c->args.q_len, 2, &bytes), "%s", c->text);
-    void *const state = test_memory((bytes + 63) / 64 * 64, TEST_HIGH);
+    void *const state = test_memory(bytes, TEST_HIGH);
     CHECK(!fovea_attention_state_init(s.plan, c->args.batch, c->args.q_len, 2, state), "%s", c->text);
     for (size_t first = c->args.kv_begin, end; first < c->args.kv_len; first = end) {
         struct attention_case left = *c;

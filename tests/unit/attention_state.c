@@ -58,7 +58,7 @@ static void *new_state(struct session *s, size_t parts)
     const int e = some_engine(s);
     size_t bytes = 0;
     CHECK(!fovea_attention_state_size(s->plan[e], s->c->args.batch, s->c->args.q_len, parts, &bytes), "size");
-    void *const state = test_memory((bytes + 63) / 64 * 64, TEST_HIGH);
+    void *const state = test_memory(bytes, TEST_HIGH);
     CHECK(!fovea_attention_state_init(s->plan[e], s->c->args.batch, s->c->args.q_len, parts, state), "init");
     return state;
 }
@@ -210,9 +210,8 @@ static void run_case(uint64_t number)
 // Two states in memory that is not long enough for both; where they touch they do not overlap.
 static void test_overlap(const void *plan, const char *state, size_t bytes, void *scratch)
 {
-    const size_t room = (bytes + 63) / 64 * 64;
-    char *const both = test_memory(2 * room, TEST_HIGH);
-    for (size_t apart = 64; apart <= room; apart += 64) {
+    char *const both = test_memory(2 * bytes, TEST_HIGH);
+    for (size_t apart = 64; apart <= bytes; apart += 64) {
         memcpy(both, state, bytes);
         memcpy(both + apart, state, 64); // the header alone is enough to be refused
         const bool overlaps = apart < bytes;
@@ -243,7 +242,7 @@ static void test_errors(void)
     CHECK(fovea_attention_state_size(plan, c.desc.batch + 1, q_len, 2, &bytes) == FOVEA_ERR_SHAPE, "batch");
     CHECK(fovea_attention_state_size(NULL, batch, q_len, 2, &bytes) == FOVEA_ERR_NULL, "no plan");
     CHECK(!fovea_attention_state_size(plan, batch, q_len, 2, &bytes), "size");
-    char *const state = new_state(&s, 2), *const before = test_memory((bytes + 63) / 64 * 64, TEST_HIGH);
+    char *const state = new_state(&s, 2), *const before = test_memory(bytes, TEST_HIGH);
     accumulate(&s, state, 0, c.args.kv_len, 0);
     memcpy(before, state, bytes);
     struct fovea_attention_args args = c.args;
